@@ -1,0 +1,69 @@
+# Every target makes what it needs, starting from Python, make and a C++ compiler.
+# `make help` lists the targets.
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+PIP    := $(PY) -m pip --disable-pip-version-check
+
+NATIVE := pyproject.toml CMakeLists.txt $(shell find src/anyshape/runtime/csrc -type f)
+# As many test processes as CPUs are allowed to us (affinity and cgroup quota).
+JOBS   ?= $$($(PY) -c 'from anyshape.runtime import machine; print(machine().cpus)')
+# Prints a list of pyproject.toml, one requirement per line: versions are written only there.
+requirements = $(PY) -c 'import tomllib; \
+  print(*tomllib.load(open("pyproject.toml", "rb"))$(1), sep="\n")'
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help test demo lint unit format fuzz wheel clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+test: lint unit  ## everything CI runs: lint, then the tests
+
+demo: $(VENV)/.installed  ## run examples/demo.py
+	$(PY) examples/demo.py
+
+lint: $(VENV)/.test-deps  ## style, formatting, types, layers
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(VENV)/bin/basedpyright
+	$(VENV)/bin/lint-imports --no-logo
+
+unit: $(VENV)/.test-deps  ## the tests only; make unit ARGS="-k machine"
+	$(PY) -m pytest -n $(JOBS) $(ARGS)
+
+format: $(VENV)/.test-deps  ## rewrite the sources in the project's style
+	$(PY) -m ruff check --fix
+	$(PY) -m ruff format
+
+fuzz: $(VENV)/.test-deps  ## random graphs, compiled against interpreted
+	$(PY) tests/fuzz/run.py --graphs 2000
+
+wheel: $(VENV)/.created  ## build dist/anyshape-*.whl
+	$(PIP) wheel --no-deps --wheel-dir dist .
+
+clean:  ## remove everything that make made
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.created:
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# The runtime install is editable: Python edits take effect at once, native ones on the next make.
+# Without build isolation the CMake tree stays valid, so that is an incremental build.
+$(VENV)/.installed: $(NATIVE) | $(VENV)/.created
+	@$(call requirements,["build-system"]["requires"]) > $(VENV)/build-requirements.txt
+	@$(call requirements,["project"]["optional-dependencies"]["dev"]) >> $(VENV)/build-requirements.txt
+	$(PIP) install --quiet --requirement $(VENV)/build-requirements.txt
+	$(PIP) install --quiet --no-build-isolation --editable . \
+	  --config-settings=build-dir=build/{wheel_tag}
+	@touch $@
+
+$(VENV)/.test-deps: pyproject.toml | $(VENV)/.installed
+	@$(call requirements,["project"]["optional-dependencies"]["test"]) > $(VENV)/test-requirements.txt
+	$(PIP) install --quiet --requirement $(VENV)/test-requirements.txt
+	@touch $@

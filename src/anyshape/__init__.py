@@ -1,0 +1,1 @@
+"""anyshape compiles a model once, with named symbolic axes, and runs it at any shape."""

@@ -1,0 +1,1 @@
+"""Ground floor: typed errors, source locations and options. Imports nothing of anyshape."""

@@ -1,0 +1,147 @@
+"""Building graphs: type inference and interning behind one method, `Builder.node`.
+
+A builder belongs to one region: it knows the region's fact scope and counts its parameters. Fresh
+symbols that were unified with others while building are replaced when the region is finished, so
+that an unnamed dim of the source shows the name it adopted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyshape.base.location import Location
+from anyshape.ir.attrs import Attrs, check_attrs, make_attrs, map_dims
+from anyshape.ir.context import ShapeContext
+from anyshape.ir.literal import WeightStore, literal_or_weight
+from anyshape.ir.graph import Graph
+from anyshape.ir.node import LateAxis, Locations, Node, Region, Value
+from anyshape.ir.opdef import PARAM, AnyOp, ParamAttrs, lookup
+from anyshape.ir.substitute import substitute_region
+from anyshape.ir.types import Array, TensorType, TokenType, Type
+from anyshape.sym import HOLE, Facts, FactScope
+
+
+class Builder:
+    """Makes the nodes of one region."""
+
+    def __init__(
+        self,
+        scope: FactScope,
+        weights: WeightStore | None = None,
+        locations: Locations | None = None,
+    ) -> None:
+        self.scope = scope
+        self.weights = WeightStore() if weights is None else weights
+        self.locations = Locations() if locations is None else locations
+        self.place: Location | None = None
+        self.params: list[Value] = []
+
+    @staticmethod
+    def at_entry(facts: Facts | None = None, *, strict: bool = False) -> Builder:
+        """A builder for a whole graph."""
+        return Builder(FactScope.of(facts or Facts(), strict=strict))
+
+    def nested(self, facts: Facts | None = None) -> Builder:
+        """A builder for a region inside this one: it sees these facts, not the reverse."""
+        scope = FactScope.of(facts or Facts(), parent=self.scope)
+        inner = Builder(scope, self.weights, self.locations)
+        inner.place = self.place
+        return inner
+
+    # --- values -------------------------------------------------------------------------------
+
+    def param(self, type_: Type) -> Value:
+        """The next parameter; a dynamic dim without a name becomes a fresh symbol."""
+        node = Node.make(PARAM, (), ParamAttrs(len(self.params)), (self._instantiate(type_),))
+        self.params.append(node.result())
+        return node.result()
+
+    def _instantiate(self, type_: Type) -> Type:
+        if not isinstance(type_, TensorType):
+            return type_
+        return type_.with_shape(
+            tuple(self.scope.fresh() if dim is HOLE else dim for dim in type_.shape)
+        )
+
+    def constant(self, array: Array) -> Value:
+        return self.emit("constant", value=literal_or_weight(array, self.weights))
+
+    def emit(self, op: str, *operands: Value, **attrs: object) -> Value:
+        """The only result of `op`, its attributes given loosely."""
+        entry = lookup(op)
+        return self.node(entry, operands, make_attrs(op, entry.attrs, attrs)).result()
+
+    def node(
+        self,
+        op: AnyOp,
+        operands: Sequence[Value],
+        attrs: Attrs,
+        regions: Sequence[Region] = (),
+        late: Sequence[LateAxis] = (),
+    ) -> Node:
+        """Infers the result types and interns the node. `late` keeps symbols of an older node."""
+        check_attrs(op.name, attrs)
+        ctx = ShapeContext(op, self.scope, self.place, late)
+        types = infer(ctx, [self.resolve_type(value.type) for value in operands], attrs, regions)
+        node = Node.make(op, operands, attrs, types, regions, ctx.late)
+        self.locations.record(node, self.place)
+        return node
+
+    def resolve_type(self, type_: Type) -> Type:
+        """The type with every symbol that has adopted another replaced."""
+        if isinstance(type_, TokenType):
+            return type_
+        return type_.with_shape(tuple(self.scope.resolve(dim) for dim in type_.shape))
+
+    # --- whole regions ------------------------------------------------------------------------
+
+    def region(self, results: Sequence[Value]) -> Region:
+        """The finished region."""
+        params = tuple(value.type for value in self.params)
+        region = Region(params, tuple(results), self.scope.freeze())
+        return substitute_region(region, self.scope.adopted(), self.locations)
+
+    def graph(self, name: str, inputs: Sequence[str], results: Sequence[Value]) -> Graph:
+        """The finished graph."""
+        return Graph(name, tuple(inputs), self.region(results), self.weights, self.locations)
+
+
+def infer(
+    ctx: ShapeContext, types: Sequence[Type], attrs: Attrs, regions: Sequence[Region]
+) -> tuple[Type, ...]:
+    """Result types by the op's rules."""
+    op = ctx.op
+    op.signature.check(op.name, len(types))
+    if len(regions) != len(op.regions):
+        raise ctx.refuse_operand(f"has {len(regions)} regions, expected {', '.join(op.regions)}")
+    if op.type_rule is not None:
+        return op.type_rule(ctx, types, attrs, regions)
+    assert op.dtype_rule is not None and op.shape_rule is not None
+    tensors = require_tensors(ctx, types)
+    dtypes = op.dtype_rule(op.name, [tensor.dtype for tensor in tensors], attrs)
+    resolved = map_dims(attrs, ctx.scope.resolve)
+    shapes = op.shape_rule(ctx, [tensor.shape for tensor in tensors], resolved)
+    return tuple(TensorType(*pair) for pair in zip(dtypes, shapes, strict=True))
+
+
+def require_tensors(ctx: ShapeContext, types: Sequence[Type]) -> list[TensorType]:
+    """The types, all of which must be tensors."""
+    for index, type_ in enumerate(types):
+        if not isinstance(type_, TensorType):
+            name = ctx.op.signature.name(index)
+            raise ctx.refuse_operand(f"operand '{name}' is a {type_}, expected a tensor")
+    return [type_ for type_ in types if isinstance(type_, TensorType)]
+
+
+def decomposition(
+    op: AnyOp,
+    types: Sequence[Type],
+    attrs: Attrs,
+    weights: WeightStore,
+    scope: FactScope | None = None,
+) -> Region:
+    """The body of a compound op at the given operand types."""
+    assert op.decompose is not None, f"{op.name} is a primitive"
+    inner = Builder(scope or FactScope.of(Facts()), weights)
+    operands = [inner.param(type_) for type_ in types]
+    return inner.region([op.decompose(inner, operands, attrs)])

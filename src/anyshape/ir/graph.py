@@ -1,0 +1,49 @@
+"""A graph: a region with names, and what travels along with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from anyshape.ir.literal import WeightStore
+from anyshape.ir.node import Locations, Node, Region, Value
+from anyshape.ir.text.printer import graph_text
+from anyshape.sym import Axis, Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Named inputs and a closed body. Weights and locations are outside identity."""
+
+    name: str
+    inputs: tuple[str, ...]
+    body: Region
+    weights: WeightStore = field(default_factory=WeightStore, compare=False, repr=False)
+    locations: Locations = field(default_factory=Locations, compare=False, repr=False)
+
+    @property
+    def facts(self) -> Facts:
+        return self.body.facts
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The declared axes."""
+        return self.facts.axes
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return self.body.results
+
+    def nodes(self) -> list[Node]:
+        """Operands before users, parameters included."""
+        return self.body.nodes()
+
+    def with_body(self, body: Region) -> Graph:
+        """The same names around another body: what a pass returns."""
+        return Graph(self.name, self.inputs, body, self.weights, self.locations)
+
+    def as_text(self) -> str:
+        """Axes, facts and nodes; `anyshape.ir.parse` gives the identical graph back."""
+        return graph_text(self.name, self.inputs, self.body)
+
+    def __str__(self) -> str:
+        return self.as_text()

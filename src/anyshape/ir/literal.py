@@ -1,0 +1,108 @@
+"""Constants: small ones inside the IR as bytes, large ones as references to weight buffers.
+
+The IR never holds a buffer. A `WeightRef` names content by its digest; a `WeightStore` handed
+along with the graph knows where the bytes are (often a memory-mapped file).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from anyshape.base.errors import WeightError
+from anyshape.ir.types import Array, DType, TensorType, dtype_of, f32, f64
+from anyshape.sym import Dim
+
+INLINE_LIMIT = 32
+"""A constant of up to this many elements is kept, and printed, in the IR itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorLiteral:
+    """A small constant; compared bit by bit, so -0.0 is not 0.0 and NaN equals itself."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    data: bytes
+
+    @staticmethod
+    def of(array: Array) -> TensorLiteral:
+        dtype = dtype_of(array, "constant")
+        return TensorLiteral(dtype, array.shape, _one_nan(array).tobytes())
+
+    @property
+    def array(self) -> Array:
+        return np.frombuffer(self.data, self.dtype.numpy).reshape(self.shape)
+
+    @property
+    def type(self) -> TensorType:
+        return TensorType(self.dtype, tuple(Dim.of(size) for size in self.shape))
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
+
+
+def _one_nan(array: Array) -> Array:
+    """All NaNs made the same NaN: text has only one."""
+    if not dtype_of(array).is_float:
+        return array
+    wide = f64 if array.dtype == f64.numpy else f32
+    return np.where(np.isnan(array.astype(wide.numpy)), np.array(np.nan, array.dtype), array)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightRef:
+    """A large constant, named by its content."""
+
+    name: str = field(compare=False)
+    dtype: DType
+    shape: tuple[int, ...]
+    digest: str
+
+    @property
+    def type(self) -> TensorType:
+        return TensorType(self.dtype, tuple(Dim.of(size) for size in self.shape))
+
+    def __repr__(self) -> str:
+        return f"@{self.name}"
+
+
+class WeightStore:
+    """Weight buffers by digest. Adding the same content twice keeps one buffer."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Array] = {}
+        self._names: dict[str, str] = {}
+
+    def add(self, array: Array) -> WeightRef:
+        """Keeps a read-only view of `array`; no copy when it is contiguous already."""
+        contiguous = np.ascontiguousarray(array).view()
+        contiguous.flags.writeable = False
+        digest = weight_digest(contiguous)
+        self._names.setdefault(digest, f"w{len(self._names)}")
+        self._arrays.setdefault(digest, contiguous)
+        return WeightRef(self._names[digest], dtype_of(array, "constant"), array.shape, digest)
+
+    def array(self, ref: WeightRef) -> Array:
+        found = self._arrays.get(ref.digest)
+        if found is None:
+            raise WeightError(f"@{ref.name}", f"no buffer with sha256:{ref.digest[:12]}…")
+        if found.shape != ref.shape or found.dtype != ref.dtype.numpy:
+            raise WeightError(f"@{ref.name}", f"is {found.dtype}{list(found.shape)} in the store")
+        return found
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+
+def weight_digest(array: Array) -> str:
+    """Digest over element type, shape and bytes."""
+    hasher = hashlib.sha256(f"{dtype_of(array)}{list(array.shape)}".encode())
+    hasher.update(array.reshape(-1).view(np.uint8).data)
+    return hasher.hexdigest()
+
+
+def literal_or_weight(array: Array, store: WeightStore) -> TensorLiteral | WeightRef:
+    return TensorLiteral.of(array) if array.size <= INLINE_LIMIT else store.add(array)

@@ -1,0 +1,185 @@
+"""What an op is: one declarative entry.
+
+An entry has a signature, typed attributes, a dtype rule and a shape rule (separate, small, pure),
+and either a NumPy `reference` or a `decompose` into simpler ops, which then is its definition.
+Ops with regions or effects have one `type_rule` instead of the two.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, Protocol
+
+from anyshape.base.errors import OperandError, UnknownOpError
+from anyshape.ir.attrs import NO_ATTRS, A, Attrs
+from anyshape.ir.literal import WeightStore
+from anyshape.ir.node import Region, Value
+from anyshape.ir.types import Array, DType, Shape, TensorType, Type
+
+if TYPE_CHECKING:
+    from anyshape.ir.build import Builder
+    from anyshape.ir.context import ShapeContext
+
+
+class Trait(Enum):
+    """Algebraic and structural facts that passes use."""
+
+    ELEMENTWISE = "one output element per broadcast position, from the operands' there"
+    COMMUTATIVE = "operands may be swapped"
+    ASSOCIATIVE = "grouping does not matter (up to rounding)"
+    IDEMPOTENT = "f(f(x)) = f(x)"
+    INVOLUTION = "f(f(x)) = x"
+    REDUCTION = "combines the elements along attribute `axes`"
+    ALIAS = "same elements in the same order: the result may share the operand's buffer"
+    EFFECT = "takes a token and gives a new one; never merged, moved or dropped"
+    HOST = "evaluated from sizes alone, before any kernel runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[A]):
+    """One application of an op to concrete values, as a reference sees it."""
+
+    attrs: A  # every dim in it is a constant
+    args: tuple[Array, ...]
+    types: tuple[Type, ...]  # the declared result types at this binding; late dims still symbolic
+    weights: WeightStore
+    run: Callable[[int, Sequence[Array]], tuple[Array, ...]]  # evaluates region i
+
+    @property
+    def result(self) -> TensorType:
+        result = self.types[0]
+        assert isinstance(result, TensorType)
+        return result
+
+
+Results = Array | tuple[Array, ...]
+
+
+class DTypeRule(Protocol[A]):
+    def __call__(self, op: str, dtypes: Sequence[DType], attrs: A, /) -> tuple[DType, ...]: ...
+
+
+class ShapeRule(Protocol[A]):
+    def __call__(
+        self, ctx: ShapeContext, shapes: Sequence[Shape], attrs: A, /
+    ) -> tuple[Shape, ...]: ...
+
+
+class TypeRule(Protocol[A]):
+    def __call__(
+        self, ctx: ShapeContext, types: Sequence[Type], attrs: A, regions: Sequence[Region], /
+    ) -> tuple[Type, ...]: ...
+
+
+class Decompose(Protocol[A]):
+    def __call__(self, b: Builder, operands: Sequence[Value], attrs: A, /) -> Value: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Operand names; `x?` may be left out (from the right), a last `xs*` repeats."""
+
+    names: tuple[str, ...]
+
+    @property
+    def required(self) -> int:
+        return sum(not name.endswith(("?", "*")) for name in self.names)
+
+    @property
+    def limit(self) -> int | None:
+        return None if self.names and self.names[-1].endswith("*") else len(self.names)
+
+    def name(self, index: int) -> str:
+        """What messages call operand `index`."""
+        if index < len(self.names) and not self.names[index].endswith("*"):
+            return self.names[index].rstrip("?")
+        return f"{self.names[-1].rstrip('*')}[{index - len(self.names) + 1}]"
+
+    def check(self, op: str, count: int) -> None:
+        if count < self.required or (self.limit is not None and count > self.limit):
+            wanted = str(self.required) if self.limit == self.required else f"{self}"
+            raise OperandError(op, f"got {count} operands, expected {wanted}", f"{op}{self}")
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(self.names) + ")"
+
+
+@dataclass(frozen=True, eq=False)
+class OpDef(Generic[A]):
+    """One op. Equality is identity; there is one entry per name."""
+
+    name: str
+    signature: Signature
+    attrs: type[A]
+    dtype_rule: DTypeRule[A] | None = None
+    shape_rule: ShapeRule[A] | None = None
+    type_rule: TypeRule[A] | None = None
+    reference: Callable[[Call[A]], Results] | None = None
+    decompose: Decompose[A] | None = None
+    regions: tuple[str, ...] = ()
+    traits: frozenset[Trait] = frozenset()
+    neutral: float | None = None  # f(x, neutral) = x
+    doc: str = field(default="", kw_only=True)
+
+    @property
+    def is_compound(self) -> bool:
+        return self.decompose is not None
+
+    def has(self, trait: Trait) -> bool:
+        return trait in self.traits
+
+    def __repr__(self) -> str:
+        return f"OpDef({self.name})"
+
+
+AnyOp = OpDef[Any]
+
+_REGISTRY: dict[str, AnyOp] = {}
+
+
+def register(op: OpDef[A]) -> OpDef[A]:
+    """Adds an entry; a name is taken once."""
+    if op.name in _REGISTRY:
+        raise ValueError(f"op '{op.name}' is registered twice")
+    if (op.reference is None) == (op.decompose is None):
+        raise ValueError(f"op '{op.name}' needs either a reference or a decomposition")
+    if (op.type_rule is None) == (op.shape_rule is None or op.dtype_rule is None):
+        raise ValueError(f"op '{op.name}' needs a dtype and a shape rule, or one type rule")
+    _REGISTRY[op.name] = op
+    return op
+
+
+def lookup(name: str) -> AnyOp:
+    found = _REGISTRY.get(name)
+    if found is None:
+        raise UnknownOpError(name, difflib.get_close_matches(name, _REGISTRY, n=2))
+    return found
+
+
+def all_ops() -> list[AnyOp]:
+    """Every registered op, by name."""
+    return [_REGISTRY[name] for name in sorted(_REGISTRY)]
+
+
+@dataclass(frozen=True)
+class ParamAttrs(Attrs):
+    """Position of a parameter in its region."""
+
+    index: int
+
+
+def _not_inferred(*_: object) -> tuple[Type, ...]:
+    raise AssertionError("parameters are given their types")
+
+
+def _not_called(_: Call[ParamAttrs]) -> Results:
+    raise AssertionError("parameters are given their values")
+
+
+PARAM = OpDef("param", Signature(()), ParamAttrs, type_rule=_not_inferred, reference=_not_called)
+"""The node of a region's parameter. Not in the registry: nobody writes it."""
+
+__all__ = ["NO_ATTRS", "PARAM", "AnyOp", "Call", "OpDef", "Signature", "Trait", "all_ops"]

@@ -1,0 +1,43 @@
+"""Replacing symbols throughout a region: types, attributes, facts and nested regions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from anyshape.ir.attrs import map_dims
+from anyshape.ir.node import Locations, Node, Region, Value
+from anyshape.sym import Dim, Symbol
+
+
+def substitute_region(
+    region: Region, dims: Mapping[Symbol, Dim], locations: Locations | None = None
+) -> Region:
+    """The region with `dims` replaced; the same object when there is nothing to replace."""
+    if not dims:
+        return region
+    nodes: dict[Node, Node] = {}
+    for node in region.nodes():
+        nodes[node] = _substitute_node(node, dims, nodes, locations)
+        if locations is not None:
+            locations.record(nodes[node], locations.of(node))
+    return Region(
+        tuple(type_.substitute(dims) for type_ in region.params),
+        tuple(Value(nodes[value.node], value.index) for value in region.results),
+        region.facts.substitute(dims),
+    )
+
+
+def _substitute_node(
+    node: Node,
+    dims: Mapping[Symbol, Dim],
+    nodes: Mapping[Node, Node],
+    locations: Locations | None,
+) -> Node:
+    return Node.make(
+        node.op,
+        (Value(nodes[value.node], value.index) for value in node.operands),
+        map_dims(node.attrs, lambda dim: dim.substitute(dims)),
+        (type_.substitute(dims) for type_ in node.types),
+        (substitute_region(inner, dims, locations) for inner in node.regions),
+        (late.substitute(dims) for late in node.late),
+    )

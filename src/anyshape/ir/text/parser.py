@@ -1,0 +1,199 @@
+"""Reading graphs.
+
+    text   := [axes] [facts] 'graph' name params '->' types body
+    body   := '{' [axes] [facts] node* 'return' value (',' value)* '}'
+    node   := value (',' value)* '=' op '(' values ')' [attrs] [late] region* [':' types]
+    region := label params '->' types body          one for each region of the op, labels in order
+    attrs  := '{' name '=' value (',' name '=' value)* '}'
+    late   := 'late' '[' symbol ['<=' dim], … ']'
+    value  := '%' INTEGER | name of a parameter
+
+Types after a colon may be left out: they are inferred. Where they are given they must be provably
+equal to what the op's rules infer, and are kept as written, so that text written by the printer
+gives the identical graph. Requirements that hold only at run time are recorded as facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyshape.base.errors import AttributeValueError
+from anyshape.base.lexer import Cursor, Token, TokenKind
+from anyshape.base.location import Location
+from anyshape.ir.attrs import AttrValue, make_attrs, schema
+from anyshape.ir.build import Builder
+from anyshape.ir.graph import Graph
+from anyshape.ir.literal import WeightStore
+from anyshape.ir.node import LateAxis, Locations, Node, Region, Value
+from anyshape.ir.opdef import AnyOp, lookup
+from anyshape.ir.text.printer import types_text
+from anyshape.ir.text.values import read_dtype, read_list, read_shape, read_value
+from anyshape.ir.types import TOKEN, TensorType, Type
+from anyshape.ir.verify import provably_same
+from anyshape.sym import FactScope, read_dim, read_facts
+
+
+def parse(text: str, weights: WeightStore | None = None, file: str = "<text>") -> Graph:
+    """The graph that `text` describes; `weights` holds the buffers its constants refer to."""
+    return _Parser(Cursor(text), weights or WeightStore(), file).graph()
+
+
+class _Parser:
+    def __init__(self, cursor: Cursor, weights: WeightStore, file: str) -> None:
+        self.cursor = cursor
+        self.weights = weights
+        self.file = file
+
+    def graph(self) -> Graph:
+        facts = read_facts(self.cursor)
+        self.cursor.expect("graph", "a text is 'axes {…}', 'facts {…}' and one 'graph name(…)'")
+        name = self._name("the name of the graph")
+        params, declared = self._signature()
+        self.cursor.expect("{")
+        builder = Builder(FactScope.of(facts), self.weights, Locations())
+        results = self._body(builder, params, declared)
+        self.cursor.expect_end("one text holds one graph")
+        return builder.graph(name, [param for param, _ in params], results)
+
+    # --- regions ------------------------------------------------------------------------------
+
+    def _signature(self) -> tuple[list[tuple[str, Type]], list[Type]]:
+        params = read_list(self.cursor, "(", ")", self._param)
+        if len(dict(params)) != len(params):
+            self.cursor.fail("two parameters have the same name", token=self.cursor.last)
+        self.cursor.expect("->")
+        return params, self._types()
+
+    def _param(self) -> tuple[str, Type]:
+        name = self._name("the name of a parameter")
+        self.cursor.expect(":")
+        return name, self._type()
+
+    def _nested(self, outer: Builder, label: str) -> Region:
+        """A region of an op: its own facts come first inside the braces."""
+        self.cursor.expect(label, f"this op has a region '{label}'")
+        params, declared = self._signature()
+        self.cursor.expect("{")
+        inner = outer.nested(read_facts(self.cursor))
+        return inner.region(self._body(inner, params, declared))
+
+    def _body(
+        self, builder: Builder, params: Sequence[tuple[str, Type]], declared: Sequence[Type]
+    ) -> list[Value]:
+        values = {name: builder.param(type_) for name, type_ in params}
+        while not self.cursor.accept("return"):
+            self._node(builder, values)
+        start = self.cursor.peek()
+        results = [self._value(values)]
+        while self.cursor.accept(","):
+            results.append(self._value(values))
+        self.cursor.expect("}")
+        self._check_types(builder, declared, [value.type for value in results], start)
+        return results
+
+    # --- nodes --------------------------------------------------------------------------------
+
+    def _node(self, builder: Builder, values: dict[str, Value]) -> None:
+        start = self.cursor.peek()
+        builder.place = Location(self.file, start.line)
+        labels = [self._new_label(values)]
+        while self.cursor.accept(","):
+            labels.append(self._new_label(values))
+        self.cursor.expect("=")
+        op = self._op()
+        operands = read_list(self.cursor, "(", ")", lambda: self._value(values))
+        attrs = make_attrs(op.name, op.attrs, self._attrs(op))
+        late = self._late()
+        regions = [self._nested(builder, label) for label in op.regions]
+        node = builder.node(op, operands, attrs, regions, late)
+        if self.cursor.accept(":"):
+            node = self._annotated(builder, node, start)
+        if len(labels) != len(node.types):
+            found = f"{op.name} gives {len(node.types)} results, {len(labels)} are named"
+            self.cursor.fail(found, token=start)
+        values.update(zip(labels, node.results, strict=True))
+
+    def _annotated(self, builder: Builder, node: Node, start: Token) -> Node:
+        """The node with its types as written, which must mean the same as the inferred ones."""
+        declared = self._types()
+        self._check_types(builder, declared, node.types, start)
+        if tuple(declared) == node.types:
+            return node
+        return Node.make(node.op, node.operands, node.attrs, declared, node.regions, node.late)
+
+    def _check_types(
+        self, builder: Builder, declared: Sequence[Type], found: Sequence[Type], start: Token
+    ) -> None:
+        if not provably_same(builder.scope, declared, found):
+            problem = f"the type is {types_text(found)}, not {types_text(declared)}"
+            self.cursor.fail(problem, "leave the type out to have it inferred", start)
+
+    def _op(self) -> AnyOp:
+        name = self.cursor.expect_kind(TokenKind.NAME, "the name of an op").text
+        return lookup(name)
+
+    def _attrs(self, op: AnyOp) -> dict[str, AttrValue]:
+        return (
+            dict(read_list(self.cursor, "{", "}", lambda: self._attr(op)))
+            if self.cursor.at("{")
+            else {}
+        )
+
+    def _attr(self, op: AnyOp) -> tuple[str, AttrValue]:
+        known = schema(op.attrs)
+        name = self.cursor.expect_kind(TokenKind.NAME, "an attribute").text
+        if name not in known:
+            raise AttributeValueError(op.name, name, "is unknown", tuple(known))
+        self.cursor.expect("=")
+        return name, read_value(self.cursor, known[name])
+
+    def _late(self) -> list[LateAxis]:
+        return (
+            read_list(self.cursor, "[", "]", self._late_axis) if self.cursor.accept("late") else []
+        )
+
+    def _late_axis(self) -> LateAxis:
+        token = self.cursor.peek()
+        symbol = read_dim(self.cursor).symbol
+        if symbol is None:
+            self.cursor.fail("expected the name of a late axis", token=token)
+        return LateAxis(symbol, read_dim(self.cursor) if self.cursor.accept("<=") else None)
+
+    # --- small things -------------------------------------------------------------------------
+
+    def _types(self) -> list[Type]:
+        return (
+            read_list(self.cursor, "(", ")", self._type) if self.cursor.at("(") else [self._type()]
+        )
+
+    def _type(self) -> Type:
+        return (
+            TOKEN
+            if self.cursor.accept("token")
+            else TensorType(read_dtype(self.cursor), read_shape(self.cursor))
+        )
+
+    def _name(self, what: str) -> str:
+        token = self.cursor.next()
+        if token.kind not in (TokenKind.NAME, TokenKind.QUOTED):
+            self.cursor.fail(f"expected {what}, found {token.describe()}", token=token)
+        return token.value
+
+    def _label(self) -> str:
+        self.cursor.expect("%")
+        return f"%{self.cursor.expect_integer('the number of a value')}"
+
+    def _new_label(self, values: dict[str, Value]) -> str:
+        start = self.cursor.peek()
+        label = self._label()
+        if label in values:
+            self.cursor.fail(f"'{label}' is defined twice", token=start)
+        return label
+
+    def _value(self, values: dict[str, Value]) -> Value:
+        start = self.cursor.peek()
+        label = self._label() if self.cursor.at("%") else self._name("a value")
+        if label not in values:
+            hint = f"values here are {', '.join(values) or '(none)'}"
+            self.cursor.fail(f"'{label}' is not defined", hint, start)
+        return values[label]

@@ -1,0 +1,132 @@
+"""Scaled dot-product attention with masks, causality, grouped heads and any value width.
+
+    q: [batch, heads, q, width]   k: [batch, kv_heads, kv, width]   v: [batch, kv_heads, kv, out]
+    mask: broadcasts to [batch, heads, q, kv]; bool (true attends) or added to the scores
+
+A query that may attend to nothing gets zeros, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from anyshape.base.errors import DTypeError
+from anyshape.ir.attrs import Attrs
+from anyshape.ir.build import Builder
+from anyshape.ir.context import ShapeContext
+from anyshape.ir.node import Value
+from anyshape.ir.opdef import OpDef, Signature, register
+from anyshape.ir.types import FLOATS, DType, Shape, bool_, i64
+from anyshape.ops.compose import Expr, iota, size
+from anyshape.ops.rules import SameDType
+from anyshape.sym import Divisible
+
+
+@dataclass(frozen=True)
+class AttentionAttrs(Attrs):
+    """Causality is aligned at the first query (`top_left`) or at the last (`bottom_right`).
+
+    Without `scale` the scores are divided by the square root of the width.
+    """
+
+    causal: Literal["none", "top_left", "bottom_right"] = "none"
+    scale: float | None = None
+
+
+def _attention_dtype(
+    op: str, dtypes: Sequence[DType], attrs: AttentionAttrs, /
+) -> tuple[DType, ...]:
+    result = SameDType(FLOATS)(op, dtypes[:3], attrs)
+    if dtypes[3:] and dtypes[3] not in (bool_, dtypes[0]):
+        raise DTypeError(f"{op} (mask)", f"bool or {dtypes[0]}", str(dtypes[3]))
+    return result
+
+
+def attention_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: AttentionAttrs, /
+) -> tuple[Shape, ...]:
+    q, k, v, *mask = shapes
+    for name, shape in zip("qkv", shapes, strict=False):
+        if len(shape) != 4:
+            raise ctx.refuse_operand(f"{name} has rank {len(shape)}, expected 4")
+    batch = ctx.require_equal(q[0], k[0], "q and k must have one batch size")
+    ctx.require_equal(k[0], v[0], "k and v must have one batch size")
+    ctx.require_equal(q[3], k[3], "q and k must have one width")
+    ctx.require_equal(k[1], v[1], "k and v must have the same heads")
+    ctx.require_equal(k[2], v[2], "k and v must have one length")
+    ctx.require(Divisible(q[1], k[1]), "heads must be a multiple of kv heads")
+    scores = (batch, q[1], q[2], k[2])
+    for given in mask:
+        _check_mask(ctx, given, scores)
+    return ((batch, q[1], q[2], v[3]),)
+
+
+def _check_mask(ctx: ShapeContext, mask: Shape, scores: Shape) -> None:
+    if len(mask) > len(scores):
+        raise ctx.refuse_operand(f"mask has rank {len(mask)}, expected at most 4")
+    for axis, (given, full) in enumerate(zip(reversed(mask), reversed(scores), strict=False)):
+        ctx.require_one_or(given, full, f"axis {len(mask) - 1 - axis} of mask must be 1 or {full}")
+
+
+def _attention(b: Builder, operands: Sequence[Value], attrs: AttentionAttrs, /) -> Value:
+    q, k, v, *mask = (Expr(b, value) for value in operands)
+    batch, heads, length, width = q.shape
+    kv_heads, kv_length = k.shape[1], k.shape[2]
+    groups = heads // kv_heads
+    grouped = _scaled(q.wide(), attrs).reshape(batch, kv_heads, groups, length, width)
+    pairs = {"batch": ((0, 1), (0, 1)), "contract": ((4,), (3,))}
+    scores = grouped.apply("dot", k.wide(), **pairs).reshape(batch, heads, length, kv_length)
+    weights = _masked_softmax(scores, mask, attrs)
+    spread = weights.reshape(batch, kv_heads, groups, length, kv_length)
+    mixed = spread.apply("dot", v.wide(), batch=((0, 1), (0, 1)), contract=((4,), (2,)))
+    return mixed.reshape(batch, heads, length, v.shape[3]).cast(q.dtype).value
+
+
+def _scaled(q: Expr, attrs: AttentionAttrs) -> Expr:
+    width = q.shape[3]
+    if attrs.scale is not None:
+        return q * attrs.scale
+    if width.constant:
+        return q * (1 / math.sqrt(width.constant))
+    return q * size(q.b, width, q.dtype).apply("rsqrt")
+
+
+def _masked_softmax(scores: Expr, mask: Sequence[Expr], attrs: AttentionAttrs) -> Expr:
+    for given in mask:
+        scores = _keep(scores, given) if given.dtype == bool_ else scores + given.wide()
+    if attrs.causal != "none":
+        scores = _keep(scores, _causal(scores, attrs.causal))
+    top = scores.reduce("max", 3)
+    # A row of minus infinities must not become NaN: shift it by 0, divide it by 1.
+    top = top.apply("eq", -math.inf).apply("select", top.lift(0), top)
+    power = (scores - top).apply("exp")
+    total = power.reduce("sum", 3)
+    return power / total.apply("eq", 0).apply("select", total.lift(1), total)
+
+
+def _keep(scores: Expr, condition: Expr) -> Expr:
+    return condition.apply("select", scores, scores.lift(-math.inf))
+
+
+def _causal(scores: Expr, alignment: str) -> Expr:
+    """True where a query may see a key."""
+    plane = scores.shape[2:]
+    row, column = iota(scores.b, plane, 0, i64), iota(scores.b, plane, 1, i64)
+    if alignment == "bottom_right":
+        row = row + size(scores.b, plane[1], i64) - size(scores.b, plane[0], i64)
+    return column.apply("le", row)
+
+
+attention = register(
+    OpDef(
+        "attention",
+        Signature(("q", "k", "v", "mask?")),
+        AttentionAttrs,
+        _attention_dtype,
+        attention_shape,
+        decompose=_attention,
+    )
+)

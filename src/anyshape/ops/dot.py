@@ -1,0 +1,77 @@
+"""The general dot product: batch axes, contracting axes, and everything else kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyshape.ir.attrs import Attrs
+from anyshape.ir.context import ShapeContext
+from anyshape.ir.opdef import Call, OpDef, Signature, register
+from anyshape.ir.types import NUMERIC, Array, Shape
+from anyshape.ops.elementwise import widened
+from anyshape.ops.rules import SameDType
+from anyshape.sym import Dim
+
+AxisPairs = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class DotAttrs(Attrs):
+    """Axes of lhs and of rhs, pairwise. The result has batch, lhs and rhs axes in that order."""
+
+    contract: AxisPairs
+    batch: AxisPairs = ((), ())
+
+
+def dot_shape(ctx: ShapeContext, shapes: Sequence[Shape], attrs: DotAttrs, /) -> tuple[Shape, ...]:
+    lhs, rhs = shapes
+    for name, (left, right) in (("contract", attrs.contract), ("batch", attrs.batch)):
+        if len(left) != len(right):
+            raise ctx.refuse_attribute(name, f"pairs {list(left)} with {list(right)}")
+    for side, shape in enumerate(shapes):
+        ctx.check_axes("contract", attrs.contract[side] + attrs.batch[side], len(shape))
+    _paired(ctx, "contracting", lhs, rhs, attrs.contract)
+    batch = _paired(ctx, "batch", lhs, rhs, attrs.batch)
+    return ((*batch, *_free(lhs, attrs, 0), *_free(rhs, attrs, 1)),)
+
+
+def _paired(ctx: ShapeContext, what: str, lhs: Shape, rhs: Shape, pairs: AxisPairs) -> list[Dim]:
+    return [
+        ctx.require_equal(
+            lhs[left], rhs[right],
+            f"{what} axis {left} of lhs and axis {right} of rhs must be equal",
+        )
+        for left, right in zip(*pairs, strict=True)
+    ]  # fmt: skip
+
+
+def _free(shape: Shape, attrs: DotAttrs, side: int) -> Shape:
+    used = attrs.contract[side] + attrs.batch[side]
+    return tuple(dim for axis, dim in enumerate(shape) if axis not in used)
+
+
+def _dot(call: Call[DotAttrs]) -> Array:
+    return widened(lambda lhs, rhs: np.einsum(*_einsum(lhs, rhs, call.attrs)), call)
+
+
+def _einsum(
+    lhs: Array, rhs: Array, attrs: DotAttrs
+) -> tuple[Array, list[int], Array, list[int], list[int]]:
+    """Operands with a letter per axis, and the letters of the result."""
+    left = list(range(lhs.ndim))
+    right = list(range(lhs.ndim, lhs.ndim + rhs.ndim))
+    for l_axis, r_axis in zip(
+        attrs.contract[0] + attrs.batch[0], attrs.contract[1] + attrs.batch[1], strict=True
+    ):
+        right[r_axis] = left[l_axis]
+    free_left = [a for a in range(lhs.ndim) if a not in attrs.contract[0] + attrs.batch[0]]
+    free_right = [right[a] for a in range(rhs.ndim) if a not in attrs.contract[1] + attrs.batch[1]]
+    return lhs, left, rhs, right, [*attrs.batch[0], *free_left, *free_right]
+
+
+dot = register(
+    OpDef("dot", Signature(("lhs", "rhs")), DotAttrs, SameDType(NUMERIC), dot_shape, reference=_dot)
+)

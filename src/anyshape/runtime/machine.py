@@ -1,0 +1,47 @@
+"""What this process may use of the machine: CPUs, data caches and vector instructions.
+
+CPUs *allowed* are not CPUs *present*: an affinity mask or a container's quota lowers them, and a
+team with more threads than that only waits for itself.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from anyshape.runtime import _native
+
+VectorIsa: TypeAlias = Literal["avx512", "avx2", "sse2", "neon", "scalar"]
+"""Widest first. "avx512" means F+BW+DQ+VL, "avx2" means AVX2+FMA, "sse2" is plain x86-64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The machine as this process sees it. Sizes are in bytes and 0 where unknown.
+
+    `cpus` is the number of threads worth running: the smaller of `affinity_cpus` (the scheduler's
+    mask of the calling thread) and `cpu_quota` rounded up (CPUs' worth of time that the cgroups
+    grant; None if unlimited).
+    """
+
+    cpus: int
+    affinity_cpus: int
+    cpu_quota: float | None
+    l1d_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+    cache_line_bytes: int
+    vector_isa: VectorIsa
+
+
+def machine() -> Machine:
+    """Read the machine anew: affinity and quotas may change while the process runs."""
+    native = _native.machine()
+    return Machine(
+        cpus=native.cpus,
+        affinity_cpus=native.affinity_cpus,
+        cpu_quota=native.cpu_quota,
+        l1d_bytes=native.l1d_bytes,
+        l2_bytes=native.l2_bytes,
+        l3_bytes=native.l3_bytes,
+        cache_line_bytes=native.cache_line_bytes,
+        vector_isa=native.vector_isa,
+    )

@@ -1,0 +1,321 @@
+"""`Dim`: the size of one position of a tensor, an integer expression over symbols.
+
+Canonical by construction: an integer-coefficient sum of monomials, sorted; products of sums are
+expanded; `//`, `%`, `min`, `max` and `bcast` are simplified by rules that hold for all integers
+(`division.py`, `choice.py`). What holds only under facts is for the prover (`decide/`).
+
+Invariants:
+  - interned: two dims are the same expression exactly when they are the same object;
+  - `==` asks for the same expression and never guesses; `<` and its kin make predicates;
+  - there is no truth value: whoever wants a decision asks a prover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from math import prod
+from threading import Lock
+from typing import ClassVar, Final
+from weakref import WeakValueDictionary
+
+from anyshape.base.errors import DimError
+from anyshape.base.lexer import Cursor
+from anyshape.sym.choice import broadcast_of, maximum_of, minimum_of
+from anyshape.sym.dim_print import dim_text, operand_text
+from anyshape.sym.division import floor_div, modulo
+from anyshape.sym.factor import Factor, SortKey
+from anyshape.sym.monomial import ONE, Monomial
+from anyshape.sym.predicate import Divisible, Equal, Less, LessEqual, NotEqual, Predicate
+from anyshape.sym.rebuild import evaluated, substituted
+from anyshape.sym.symbol import Symbol
+from anyshape.sym.syntax import Binary, Call, Name, Number, Tree, read_tree
+from anyshape.sym.terms import (
+    Terms,
+    constant_of,
+    factor_of,
+    plus,
+    sorted_terms,
+    symbols_of,
+    terms_key,
+    times,
+)
+
+_LOCK = Lock()
+
+
+class Dim:
+    """An integer expression over symbols; see the module's invariants."""
+
+    __slots__ = ("__weakref__", "_text", "constant", "factor", "sort_key", "symbols", "terms")
+
+    terms: Terms
+    constant: int | None
+    factor: Factor | None  # when the dim is one bare factor
+    symbols: frozenset[Symbol]
+    sort_key: SortKey
+    _text: str | None
+
+    _interned: ClassVar[WeakValueDictionary[Terms, Dim]] = WeakValueDictionary()
+
+    # --- making ---------------------------------------------------------------------------------
+
+    @classmethod
+    def _intern(cls, terms: Terms) -> Dim:
+        known = cls._interned.get(terms)
+        if known is not None:
+            return known
+        made = object.__new__(cls)
+        put = object.__setattr__
+        put(made, "terms", terms)
+        put(made, "constant", constant_of(terms))
+        put(made, "factor", factor_of(terms))
+        put(made, "symbols", symbols_of(terms))
+        put(made, "sort_key", terms_key(terms))
+        put(made, "_text", None)
+        with _LOCK:
+            return cls._interned.setdefault(terms, made)
+
+    @classmethod
+    def of_terms(cls, coefficients: Mapping[Monomial, int]) -> Dim:
+        """The sum of coefficient * monomial."""
+        return cls._intern(sorted_terms(coefficients))
+
+    @classmethod
+    def of_factor(cls, factor: Factor) -> Dim:
+        return cls._intern(((((factor, 1),), 1),))
+
+    @classmethod
+    def of(cls, value: DimLike) -> Dim:
+        """The dim for an integer, the text of an expression, a symbol or a dim."""
+        if isinstance(value, Dim):
+            return value
+        if isinstance(value, Symbol):
+            return cls.of_factor(value)
+        if isinstance(value, str):
+            cursor = Cursor(value)
+            tree = read_tree(cursor)
+            cursor.expect_end()
+            return dim_of_tree(tree)
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(f"a dim is an integer, a name or an expression, not {value!r}")
+        constant = value.__index__()
+        return cls._intern(((ONE, constant),) if constant else ())
+
+    def __new__(cls) -> Dim:
+        raise TypeError("use Dim.of(...)")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Dim is immutable, cannot set {name}")
+
+    def __reduce__(self) -> tuple[Callable[[DimLike], Dim], tuple[str]]:
+        return Dim.of, (str(self),)
+
+    # --- looking --------------------------------------------------------------------------------
+
+    @property
+    def is_constant(self) -> bool:
+        return self.constant is not None
+
+    @property
+    def symbol(self) -> Symbol | None:
+        """The symbol, when the dim is one bare symbol."""
+        return self.factor if isinstance(self.factor, Symbol) else None
+
+    def coefficient(self, monomial: Monomial) -> int:
+        return next((c for known, c in self.terms if known == monomial), 0)
+
+    def __index__(self) -> int:
+        if self.constant is None:
+            raise TypeError(
+                f"dim '{self}' is symbolic and has no integer value; "
+                f"use .evaluate({{symbol: size}}) or keep it symbolic"
+            )
+        return self.constant
+
+    __int__ = __index__
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"dim '{self}' has no truth value; ask a prover: proves(dim.equals(0))")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, int) and self.constant == other)
+
+    def __hash__(self) -> int:
+        return object.__hash__(self) if self.constant is None else hash(self.constant)
+
+    def __str__(self) -> str:
+        if self._text is None:
+            object.__setattr__(self, "_text", dim_text(self))
+        return self._text or ""
+
+    def __repr__(self) -> str:
+        return f"Dim({str(self)!r})"
+
+    @property
+    def text_as_operand(self) -> str:
+        """The text, parenthesised unless atomic."""
+        return operand_text(self)
+
+    # --- arithmetic -----------------------------------------------------------------------------
+
+    def __add__(self, other: Dim | int) -> Dim:
+        return Dim.of_terms(plus(self.terms, _operand(other, self).terms, 1))
+
+    def __sub__(self, other: Dim | int) -> Dim:
+        return Dim.of_terms(plus(self.terms, _operand(other, self).terms, -1))
+
+    def __rsub__(self, other: int) -> Dim:
+        return Dim.of_terms(plus(_operand(other, self).terms, self.terms, -1))
+
+    def __neg__(self) -> Dim:
+        _operand(self, self)
+        return self._intern(tuple((monomial, -c) for monomial, c in self.terms))
+
+    def __mul__(self, other: Dim | int) -> Dim:
+        return Dim.of_terms(times(self.terms, _operand(other, self).terms))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Dim | int) -> Dim:
+        return floor_div(self, _operand(other, self))
+
+    def __rfloordiv__(self, other: int) -> Dim:
+        return floor_div(_operand(other, self), self)
+
+    def __mod__(self, other: Dim | int) -> Dim:
+        return modulo(self, _operand(other, self))
+
+    def __rmod__(self, other: int) -> Dim:
+        return modulo(_operand(other, self), self)
+
+    # --- predicates -----------------------------------------------------------------------------
+
+    def __lt__(self, other: Dim | int) -> Predicate:
+        return Less(self, _operand(other, self))
+
+    def __le__(self, other: Dim | int) -> Predicate:
+        return LessEqual(self, _operand(other, self))
+
+    def __gt__(self, other: Dim | int) -> Predicate:
+        return Less(_operand(other, self), self)
+
+    def __ge__(self, other: Dim | int) -> Predicate:
+        return LessEqual(_operand(other, self), self)
+
+    def equals(self, other: DimLike) -> Predicate:
+        return Equal(self, _operand(Dim.of(other), self))
+
+    def not_equals(self, other: DimLike) -> Predicate:
+        return NotEqual(self, _operand(Dim.of(other), self))
+
+    def divisible_by(self, other: DimLike) -> Predicate:
+        return Divisible(self, _operand(Dim.of(other), self))
+
+    # --- values ---------------------------------------------------------------------------------
+
+    def substitute(self, replacements: Mapping[Symbol, Dim | int]) -> Dim:
+        """The dim with symbols replaced, all at once."""
+        if self.symbols.isdisjoint(replacements):
+            return self
+        if self.symbol is not None:
+            return Dim.of(replacements[self.symbol])
+        total = Dim.of(0)
+        for monomial, coefficient in self.terms:
+            total += coefficient * _substituted_monomial(monomial, replacements)
+        return total
+
+    def evaluate(self, binding: Mapping[Symbol, int]) -> int:
+        """The integer that the dim has under `binding`; DimError where it has none."""
+        total = 0
+        for monomial, coefficient in self.terms:
+            values = (evaluated(factor, binding) ** power for factor, power in monomial)
+            total += coefficient * prod(values)
+        return total
+
+
+DimLike = int | str | Symbol | Dim
+
+# --- constructors -------------------------------------------------------------------------------
+
+
+def minimum(*dims: DimLike) -> Dim:
+    return minimum_of(map(_checked, dims))
+
+
+def maximum(*dims: DimLike) -> Dim:
+    return maximum_of(map(_checked, dims))
+
+
+def bcast(*dims: DimLike) -> Dim:
+    """The common size of dims that are all equal or 1, which the caller has required."""
+    return broadcast_of(map(_checked, dims))
+
+
+def ceildiv(num: DimLike, den: DimLike) -> Dim:
+    """`num / den` rounded up, as (num + den - 1)//den. Hence `den` has to be positive."""
+    step = _checked(den)
+    return (_checked(num) + step - 1) // step
+
+
+def product(dims: Iterable[DimLike]) -> Dim:
+    """The product; 1 when there are no dims."""
+    return reduce(Dim.__mul__, map(_checked, dims), Dim.of(1))
+
+
+def dim_of_tree(tree: Tree) -> Dim:
+    """The dim that a syntax tree means."""
+    match tree:
+        case Number(value):
+            return Dim.of(value)
+        case Name(name):
+            return Dim.of(Symbol(name))
+        case Binary(operator, left, right):
+            return _OPERATORS[operator](dim_of_tree(left), dim_of_tree(right))
+        case Call(function, arguments):
+            return _FUNCTIONS[function](*map(dim_of_tree, arguments))
+
+
+_OPERATORS: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "+": Dim.__add__,
+    "-": Dim.__sub__,
+    "*": Dim.__mul__,
+    "//": Dim.__floordiv__,
+    "%": Dim.__mod__,
+}
+_FUNCTIONS: dict[str, Callable[..., Dim]] = {
+    "min": minimum,
+    "max": maximum,
+    "ceildiv": ceildiv,
+    "bcast": bcast,
+}
+
+
+# --- helpers ------------------------------------------------------------------------------------
+
+
+def _operand(value: Dim | int, other: Dim) -> Dim:
+    """`value` as a dim, checked that neither side of an operation is the hole."""
+    dim = value if isinstance(value, Dim) else Dim.of(value)
+    if dim is HOLE or other is HOLE:
+        raise DimError("?", "an unnamed dim must be made fresh before it is used in an expression")
+    return dim
+
+
+def _checked(value: DimLike) -> Dim:
+    dim = Dim.of(value)
+    return _operand(dim, dim)
+
+
+def _substituted_monomial(monomial: Monomial, replacements: Mapping[Symbol, Dim | int]) -> Dim:
+    result = Dim.of(1)
+    for factor, power in monomial:
+        new = substituted(factor, replacements)
+        base = new if isinstance(new, Dim | int) else Dim.of_factor(new)
+        for _ in range(power):
+            result *= base
+    return result
+
+
+HOLE: Final = Dim.of_factor(Symbol("?"))  # unnamed, dynamic, and not yet made fresh

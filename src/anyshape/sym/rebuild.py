@@ -1,0 +1,72 @@
+"""What becomes of a compound factor when its symbols are replaced or given values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, assert_never
+
+from anyshape.base.errors import DimError
+from anyshape.sym.choice import broadcast_of, maximum_of, minimum_of
+from anyshape.sym.factor import Bcast, Compound, Factor, FloorDiv, Max, Min, Mod
+from anyshape.sym.symbol import Symbol
+
+if TYPE_CHECKING:
+    from anyshape.sym.dim import Dim
+
+
+def substituted(factor: Factor, replacements: Mapping[Symbol, Dim | int]) -> Factor | Dim | int:
+    """The factor with symbols replaced; anything but a factor has been simplified again."""
+    if isinstance(factor, Symbol):
+        return replacements.get(factor, factor)
+    if factor.symbols.isdisjoint(replacements):
+        return factor
+    return with_args(factor, [arg.substitute(replacements) for arg in factor.args])
+
+
+def with_args(factor: Compound, args: list[Dim]) -> Dim:
+    """The same operation on other arguments, simplified."""
+    match factor:
+        case FloorDiv():
+            return args[0] // args[1]
+        case Mod():
+            return args[0] % args[1]
+        case Min():
+            return minimum_of(args)
+        case Max():
+            return maximum_of(args)
+        case _:
+            return broadcast_of(args)
+
+
+def evaluated(factor: Factor, binding: Mapping[Symbol, int]) -> int:
+    """The value of a factor; DimError where it has none."""
+    if isinstance(factor, Symbol):
+        size = binding.get(factor)
+        if size is None:
+            raise DimError(str(factor), "no size is bound to this axis")
+        return size
+    values = [arg.evaluate(binding) for arg in factor.args]
+    match factor:
+        case FloorDiv() | Mod() if values[1] == 0:
+            text = str(factor.num.of_factor(factor))
+            raise DimError(text, f"division by zero: {factor.den} is 0")
+        case FloorDiv():
+            return values[0] // values[1]
+        case Mod():
+            return values[0] % values[1]
+        case Min():
+            return min(values)
+        case Max():
+            return max(values)
+        case Bcast():
+            return _broadcast(factor, values)
+        case _:
+            assert_never(factor)
+
+
+def _broadcast(factor: Bcast, values: list[int]) -> int:
+    sizes = sorted(set(values) - {1})
+    if len(sizes) > 1:
+        text = str(factor.args[0].of_factor(factor))
+        raise DimError(text, f"sizes {sizes[0]} and {sizes[1]} do not broadcast")
+    return sizes[0] if sizes else 1
