@@ -39,8 +39,8 @@ format: $(VENV)/.test-deps  ## rewrite the sources in the project's style
 	$(PY) -m ruff check --fix
 	$(PY) -m ruff format
 
-fuzz: $(VENV)/.test-deps  ## random graphs, compiled against interpreted
-	$(PY) tests/fuzz/run.py --graphs 2000
+fuzz: $(VENV)/.test-deps  ## random graphs: inferred against actual shapes
+	$(PY) -m tests.fuzz.run --graphs 2000 $(ARGS)
 
 wheel: $(VENV)/.created  ## build dist/anyshape-*.whl
 	$(PIP) wheel --no-deps --wheel-dir dist .

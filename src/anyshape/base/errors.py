@@ -48,6 +48,19 @@ class DimError(AnyshapeError):
         return f"dim '{self.expression}': {self.problem}"
 
 
+class AxisDeclarationError(AnyshapeError, ValueError):
+    """An axis declared in a way that allows no size or contradicts itself."""
+
+    def __init__(self, axis: str, problem: str, fix: str) -> None:
+        super().__init__(axis, problem, fix)
+        self.axis = axis
+        self.problem = problem
+        self.fix = fix
+
+    def message(self) -> str:
+        return _lines(f"axis '{self.axis}' {self.problem}", f"fix: {self.fix}")
+
+
 class ShapeError(AnyshapeError):
     """Base of everything that is wrong with a shape."""
 
@@ -98,6 +111,24 @@ class DimMismatchError(ShapeError):
             f"expected {self.expected}{declared}",
             f"  {self.derivation}" if self.derivation else None,
             f"fix: pass size {self.expected} there, or declare the axis dynamic",
+        )
+
+
+class UnsolvableSizeError(ShapeError):
+    """No size of an axis gives its dim the size that was passed."""
+
+    def __init__(self, subject: str, position: int, dim: str, size: int) -> None:
+        super().__init__(subject, position, dim, size)
+        self.subject = subject
+        self.position = position
+        self.dim = dim
+        self.size = size
+
+    def message(self) -> str:
+        return _lines(
+            f"{self.subject} has size {self.size} at axis {self.position}, "
+            f"but dim '{self.dim}' is never {self.size}",
+            f"fix: pass a size of the form {self.dim}",
         )
 
 

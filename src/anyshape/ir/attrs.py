@@ -7,6 +7,7 @@ attributes without knowing the op. The closed set of value types is `AttrValue`.
 
 from __future__ import annotations
 
+import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -69,10 +70,19 @@ def make_attrs(op: str, record: type[A], values: Mapping[str, object]) -> A:
 def check_attrs(op: str, attrs: Attrs) -> None:
     """Refuses a record whose fields do not have their declared types."""
     for name, value in items(attrs):
-        if _fit_field(op, type(attrs), name, value) != value:
-            raise AttributeValueError(
-                op, name, f"has a bad value {value!r}", tuple(schema(type(attrs)))
-            )
+        if not _identical(_fit_field(op, type(attrs), name, value), value):
+            hint = schema(type(attrs))[name]
+            problem = f"must be {hint_text(hint)}, got {value!r}"
+            raise AttributeValueError(op, name, problem, tuple(schema(type(attrs))))
+
+
+def _identical(fitted: AttrValue, value: AttrValue) -> bool:
+    """Equal and of the same types: the integer 3 is not the dim 3."""
+    if type(fitted) is not type(value):
+        return False
+    if isinstance(fitted, tuple) and isinstance(value, tuple):
+        return all(map(_identical, fitted, value))
+    return fitted is value or fitted == value
 
 
 def _fit_field(op: str, record: type[Attrs], name: str, value: object) -> AttrValue:
@@ -136,7 +146,9 @@ def hint_text(hint: Any) -> str:
     """The declared type in words for messages."""
     if typing.get_origin(hint) is typing.Literal:
         return " or ".join(str(option) for option in typing.get_args(hint))
-    return hint.__name__ if isinstance(hint, type) else str(hint).replace("anyshape.", "")
+    if typing.get_origin(hint) is None and isinstance(hint, type):
+        return hint.__name__
+    return re.sub(r"(\w+\.)+(?=\w)", "", str(hint))
 
 
 # --- symbols inside attributes --------------------------------------------------------------------

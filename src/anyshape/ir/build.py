@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from anyshape.base.location import Location
 from anyshape.ir.attrs import Attrs, check_attrs, make_attrs, map_dims
 from anyshape.ir.context import ShapeContext
-from anyshape.ir.literal import WeightStore, literal_or_weight
 from anyshape.ir.graph import Graph
+from anyshape.ir.literal import WeightStore, literal_or_weight
 from anyshape.ir.node import LateAxis, Locations, Node, Region, Value
 from anyshape.ir.opdef import PARAM, AnyOp, ParamAttrs, lookup
 from anyshape.ir.substitute import substitute_region
@@ -116,7 +116,8 @@ def infer(
         raise ctx.refuse_operand(f"has {len(regions)} regions, expected {', '.join(op.regions)}")
     if op.type_rule is not None:
         return op.type_rule(ctx, types, attrs, regions)
-    assert op.dtype_rule is not None and op.shape_rule is not None
+    assert op.dtype_rule is not None
+    assert op.shape_rule is not None
     tensors = require_tensors(ctx, types)
     dtypes = op.dtype_rule(op.name, [tensor.dtype for tensor in tensors], attrs)
     resolved = map_dims(attrs, ctx.scope.resolve)

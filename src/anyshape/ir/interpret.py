@@ -12,11 +12,17 @@ from typing import cast
 
 import numpy as np
 
-from anyshape.base.errors import DTypeError, EvaluationError, FactViolationError, VerifyError
+from anyshape.base.errors import (
+    DTypeError,
+    EvaluationError,
+    FactViolationError,
+    OperandError,
+    VerifyError,
+)
 from anyshape.ir.attrs import Attrs, map_dims
 from anyshape.ir.build import decomposition
-from anyshape.ir.literal import WeightStore
 from anyshape.ir.graph import Graph
+from anyshape.ir.literal import WeightStore
 from anyshape.ir.node import LateAxis, Locations, Node, Region, Value
 from anyshape.ir.opdef import PARAM, Call, ParamAttrs
 from anyshape.ir.types import Array, TensorType, Type, dtype_of
@@ -30,15 +36,15 @@ TOKEN_VALUE = np.zeros((), np.bool_)
 
 
 def evaluate(graph: Graph, *arrays: Array, observe: Observer | None = None) -> tuple[Array, ...]:
-    """Runs `graph`; tokens among the results are left out."""
-    types = [type_ for type_ in graph.body.params if isinstance(type_, TensorType)]
-    for name, type_, array in zip(graph.inputs, types, arrays, strict=True):
-        if dtype_of(array, f"input '{name}'") != type_.dtype:
-            raise DTypeError(f"input '{name}'", str(type_.dtype), str(dtype_of(array)),
-                             fix=f"pass {name}.astype({type_.dtype})")  # fmt: skip
+    """Runs `graph`; tokens are left out of `arrays` and of the results."""
+    check_inputs(graph, arrays)
     binding = entry_plan(graph).solve([array.shape for array in arrays])
     machine = Interpreter(graph.weights, graph.locations, observe)
-    results = machine.run(graph.body, arrays, dict(binding))
+    given = iter(arrays)
+    args = [
+        next(given) if isinstance(type_, TensorType) else TOKEN_VALUE for type_ in graph.body.params
+    ]
+    results = machine.run(graph.body, args, dict(binding))
     return tuple(
         array
         for array, value in zip(results, graph.results, strict=True)
@@ -46,10 +52,29 @@ def evaluate(graph: Graph, *arrays: Array, observe: Observer | None = None) -> t
     )
 
 
+def tensor_inputs(graph: Graph) -> list[tuple[str, TensorType]]:
+    """Name and type of each input that a caller passes."""
+    named = zip(graph.inputs, graph.body.params, strict=True)
+    return [(name, type_) for name, type_ in named if isinstance(type_, TensorType)]
+
+
+def check_inputs(graph: Graph, arrays: Sequence[Array]) -> None:
+    """As many arrays as inputs, of their dtypes."""
+    inputs = tensor_inputs(graph)
+    if len(arrays) != len(inputs):
+        signature = f"{graph.name}({', '.join(name for name, _ in inputs)})"
+        problem = f"got {len(arrays)} arrays, expected {len(inputs)}"
+        raise OperandError(f"graph '{graph.name}'", problem, signature)
+    for (name, type_), array in zip(inputs, arrays, strict=True):
+        found = dtype_of(array, f"input '{name}'")
+        if found != type_.dtype:
+            fix = f"pass {name}.astype({type_.dtype})"
+            raise DTypeError(f"input '{name}'", str(type_.dtype), str(found), fix)
+
+
 def entry_plan(graph: Graph) -> BindingPlan:
     """How the sizes of the inputs give the binding."""
-    types = [type_ for type_ in graph.body.params if isinstance(type_, TensorType)]
-    inputs = [(f"input '{n}'", t.shape) for n, t in zip(graph.inputs, types, strict=True)]
+    inputs = [(f"input '{name}'", type_.shape) for name, type_ in tensor_inputs(graph)]
     return BindingPlan.make(inputs, graph.facts, graph.body.born)
 
 
@@ -120,7 +145,8 @@ class Interpreter:
         except EvaluationError as error:
             error.location = error.location or self._locations.of(node)
             raise
-        return results if isinstance(results, tuple) else (results,)
+        # NumPy gives scalars where a result has rank 0; results are arrays.
+        return tuple(map(np.asarray, results if isinstance(results, tuple) else (results,)))
 
     def _expand(self, node: Node, operands: tuple[Array, ...], attrs: Attrs) -> tuple[Array, ...]:
         """A compound op means its decomposition."""

@@ -7,6 +7,7 @@ along with the graph knows where the bytes are (often a memory-mapped file).
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -75,13 +76,16 @@ class WeightStore:
     def __init__(self) -> None:
         self._arrays: dict[str, Array] = {}
         self._names: dict[str, str] = {}
+        self._next = 0  # names are not used again after a buffer was left out
 
     def add(self, array: Array) -> WeightRef:
         """Keeps a read-only view of `array`; no copy when it is contiguous already."""
-        contiguous = np.ascontiguousarray(array).view()
+        contiguous = np.asarray(array, order="C").view()
         contiguous.flags.writeable = False
         digest = weight_digest(contiguous)
-        self._names.setdefault(digest, f"w{len(self._names)}")
+        if digest not in self._names:
+            self._names[digest] = f"w{self._next}"
+            self._next += 1
         self._arrays.setdefault(digest, contiguous)
         return WeightRef(self._names[digest], dtype_of(array, "constant"), array.shape, digest)
 
@@ -92,6 +96,15 @@ class WeightStore:
         if found.shape != ref.shape or found.dtype != ref.dtype.numpy:
             raise WeightError(f"@{ref.name}", f"is {found.dtype}{list(found.shape)} in the store")
         return found
+
+    def subset(self, refs: Iterable[WeightRef]) -> WeightStore:
+        """A store of the buffers that `refs` name, not copied, under the same names."""
+        kept = WeightStore()
+        kept._next = self._next
+        digests = {ref.digest for ref in refs}
+        kept._arrays = {digest: a for digest, a in self._arrays.items() if digest in digests}
+        kept._names = {digest: self._names[digest] for digest in kept._arrays}
+        return kept
 
     def __len__(self) -> int:
         return len(self._arrays)

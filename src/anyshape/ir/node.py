@@ -14,7 +14,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, ClassVar
 
 from anyshape.base.location import Location
 from anyshape.ir.attrs import Attrs, attr_dims
@@ -23,6 +24,8 @@ from anyshape.sym import Dim, Facts, Symbol
 
 if TYPE_CHECKING:
     from anyshape.ir.opdef import AnyOp
+
+_LOCK = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Node:
     late: tuple[LateAxis, ...]
     types: tuple[Type, ...]
 
-    _interned: weakref.WeakValueDictionary[object, Node] = weakref.WeakValueDictionary()
+    _interned: ClassVar[weakref.WeakValueDictionary[object, Node]] = weakref.WeakValueDictionary()
 
     @staticmethod
     def make(
@@ -72,8 +75,8 @@ class Node:
         node = object.__new__(Node)
         node.op = op
         node.operands, node.attrs, node.types, node.regions, node.late = parts
-        Node._interned[key] = node
-        return node
+        with _LOCK:
+            return Node._interned.setdefault(key, node)
 
     def result(self, index: int = 0) -> Value:
         return Value(self, index)

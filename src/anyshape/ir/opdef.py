@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from anyshape.base.errors import OperandError, UnknownOpError
 from anyshape.ir.attrs import NO_ATTRS, A, Attrs
@@ -22,6 +22,10 @@ from anyshape.ir.types import Array, DType, Shape, TensorType, Type
 if TYPE_CHECKING:
     from anyshape.ir.build import Builder
     from anyshape.ir.context import ShapeContext
+
+# A rule that works for all attributes serves every op; a call with particular ones is a call.
+A_contra = TypeVar("A_contra", bound=Attrs, contravariant=True)
+A_co = TypeVar("A_co", bound=Attrs, covariant=True)
 
 
 class Trait(Enum):
@@ -39,10 +43,10 @@ class Trait(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[A]):
+class Call(Generic[A_co]):
     """One application of an op to concrete values, as a reference sees it."""
 
-    attrs: A  # every dim in it is a constant
+    attrs: A_co  # every dim in it is a constant
     args: tuple[Array, ...]
     types: tuple[Type, ...]  # the declared result types at this binding; late dims still symbolic
     weights: WeightStore
@@ -58,24 +62,31 @@ class Call(Generic[A]):
 Results = Array | tuple[Array, ...]
 
 
-class DTypeRule(Protocol[A]):
-    def __call__(self, op: str, dtypes: Sequence[DType], attrs: A, /) -> tuple[DType, ...]: ...
-
-
-class ShapeRule(Protocol[A]):
+class DTypeRule(Protocol[A_contra]):
     def __call__(
-        self, ctx: ShapeContext, shapes: Sequence[Shape], attrs: A, /
+        self, op: str, dtypes: Sequence[DType], attrs: A_contra, /
+    ) -> tuple[DType, ...]: ...
+
+
+class ShapeRule(Protocol[A_contra]):
+    def __call__(
+        self, ctx: ShapeContext, shapes: Sequence[Shape], attrs: A_contra, /
     ) -> tuple[Shape, ...]: ...
 
 
-class TypeRule(Protocol[A]):
+class TypeRule(Protocol[A_contra]):
     def __call__(
-        self, ctx: ShapeContext, types: Sequence[Type], attrs: A, regions: Sequence[Region], /
+        self,
+        ctx: ShapeContext,
+        types: Sequence[Type],
+        attrs: A_contra,
+        regions: Sequence[Region],
+        /,
     ) -> tuple[Type, ...]: ...
 
 
-class Decompose(Protocol[A]):
-    def __call__(self, b: Builder, operands: Sequence[Value], attrs: A, /) -> Value: ...
+class Decompose(Protocol[A_contra]):
+    def __call__(self, b: Builder, operands: Sequence[Value], attrs: A_contra, /) -> Value: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ What a body uses of its surroundings is passed in: operands are the values the o
 by captures, and a region has one parameter for each. Sizes need no capture: dims may use the
 symbols around the region.
 
-A size that differs between the branches of `cond`, or from one iteration of `while` to the next, is
-not known before it runs, so the op bears a late axis for it. In a `while` such a size is a symbol of
-the region itself: the parameter is `f32[n, 8]` with an `n` of its own, bound anew each iteration.
+A size that differs between the branches of `cond`, or from one iteration of `while` to the next,
+is not known before it runs, so the op bears a late axis for it. In a `while` such a size is a
+symbol of the region itself: the parameter is `f32[n, 8]` with an `n` of its own, bound anew each
+iteration.
 """
 
 from __future__ import annotations

@@ -271,7 +271,8 @@ def _gather(call: Call[AxisAttrs]) -> Array:
     size = data.shape[call.attrs.axis]
     outside = (indices < 0) | (indices >= size)
     if outside.any():
-        raise EvaluationError("gather", f"index {indices[outside][0]} is outside 0..{size - 1}")
+        place = f"0..{size - 1}" if size else "an axis of size 0"
+        raise EvaluationError("gather", f"index {indices[outside][0]} is outside {place}")
     return np.take(data, indices.astype(np.int64), axis=call.attrs.axis)
 
 

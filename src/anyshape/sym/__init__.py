@@ -1,6 +1,10 @@
 """Symbolic sizes: dims, predicates, facts, the decision procedure, and bindings."""
 
+from anyshape.sym.axis import Axis, parse_axis, read_axis
+from anyshape.sym.bindings import BindingPlan
+from anyshape.sym.decide import Answer, Prover
 from anyshape.sym.dim import HOLE, Dim, DimLike, bcast, ceildiv, maximum, minimum, product
+from anyshape.sym.facts import Fact, Facts, Origin, read_facts
 from anyshape.sym.predicate import (
     Broadcastable,
     Divisible,
@@ -10,6 +14,7 @@ from anyshape.sym.predicate import (
     NotEqual,
     Predicate,
 )
+from anyshape.sym.scope import FactScope
 from anyshape.sym.symbol import Symbol
 from anyshape.sym.text import (
     affine_equal,
@@ -23,15 +28,23 @@ from anyshape.sym.text import (
 
 __all__ = [
     "HOLE",
+    "Answer",
+    "Axis",
+    "BindingPlan",
     "Broadcastable",
     "Dim",
     "DimLike",
     "Divisible",
     "Equal",
+    "Fact",
+    "FactScope",
+    "Facts",
     "Less",
     "LessEqual",
     "NotEqual",
+    "Origin",
     "Predicate",
+    "Prover",
     "Symbol",
     "affine_equal",
     "bcast",
@@ -39,10 +52,13 @@ __all__ = [
     "group_product_equal",
     "maximum",
     "minimum",
+    "parse_axis",
     "parse_dim",
     "parse_predicate",
     "product",
     "product_equal",
+    "read_axis",
     "read_dim",
+    "read_facts",
     "read_predicate",
 ]

@@ -221,10 +221,7 @@ class Dim:
             return self
         if self.symbol is not None:
             return Dim.of(replacements[self.symbol])
-        total = Dim.of(0)
-        for monomial, coefficient in self.terms:
-            total += coefficient * _substituted_monomial(monomial, replacements)
-        return total
+        return substituted(self, replacements)
 
     def evaluate(self, binding: Mapping[Symbol, int]) -> int:
         """The integer that the dim has under `binding`; DimError where it has none."""
@@ -306,16 +303,6 @@ def _operand(value: Dim | int, other: Dim) -> Dim:
 def _checked(value: DimLike) -> Dim:
     dim = Dim.of(value)
     return _operand(dim, dim)
-
-
-def _substituted_monomial(monomial: Monomial, replacements: Mapping[Symbol, Dim | int]) -> Dim:
-    result = Dim.of(1)
-    for factor, power in monomial:
-        new = substituted(factor, replacements)
-        base = new if isinstance(new, Dim | int) else Dim.of_factor(new)
-        for _ in range(power):
-            result *= base
-    return result
 
 
 HOLE: Final = Dim.of_factor(Symbol("?"))  # unnamed, dynamic, and not yet made fresh

@@ -111,4 +111,5 @@ class Bcast(Compound):
     _rank = 5
 
 
-Factor = Symbol | FloorDiv | Mod | Min | Max | Bcast
+CompoundFactor = FloorDiv | Mod | Min | Max | Bcast
+Factor = Symbol | CompoundFactor

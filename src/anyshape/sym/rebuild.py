@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from anyshape.base.errors import DimError
 from anyshape.sym.choice import broadcast_of, maximum_of, minimum_of
-from anyshape.sym.factor import Bcast, Compound, Factor, FloorDiv, Max, Min, Mod
+from anyshape.sym.factor import Bcast, CompoundFactor, Factor, FloorDiv, Max, Min, Mod
 from anyshape.sym.symbol import Symbol
 
 if TYPE_CHECKING:
     from anyshape.sym.dim import Dim
 
 
-def substituted(factor: Factor, replacements: Mapping[Symbol, Dim | int]) -> Factor | Dim | int:
-    """The factor with symbols replaced; anything but a factor has been simplified again."""
-    if isinstance(factor, Symbol):
-        return replacements.get(factor, factor)
-    if factor.symbols.isdisjoint(replacements):
-        return factor
-    return with_args(factor, [arg.substitute(replacements) for arg in factor.args])
+def substituted(dim: Dim, replacements: Mapping[Symbol, Dim | int]) -> Dim:
+    """`dim` with symbols replaced, all at once, and simplified again."""
+
+    def replace(factor: Factor) -> Dim:
+        if isinstance(factor, Symbol):
+            return dim.of(replacements.get(factor, factor))
+        if factor.symbols.isdisjoint(replacements):
+            return dim.of_factor(factor)
+        return with_args(factor, [arg.substitute(replacements) for arg in factor.args])
+
+    return map_factors(dim, replace)
 
 
-def with_args(factor: Compound, args: list[Dim]) -> Dim:
+def map_factors(dim: Dim, change: Callable[[Factor], Dim]) -> Dim:
+    """`dim` with every factor of every monomial replaced by `change(factor)`."""
+    total = dim.of(0)
+    for monomial, coefficient in dim.terms:
+        term = dim.of(coefficient)
+        for factor, power in monomial:
+            new = change(factor)
+            for _ in range(power):
+                term *= new
+        total += term
+    return total
+
+
+def with_args(factor: CompoundFactor, args: list[Dim]) -> Dim:
     """The same operation on other arguments, simplified."""
     match factor:
         case FloorDiv():
@@ -34,7 +51,7 @@ def with_args(factor: Compound, args: list[Dim]) -> Dim:
             return minimum_of(args)
         case Max():
             return maximum_of(args)
-        case _:
+        case Bcast():
             return broadcast_of(args)
 
 
@@ -60,8 +77,6 @@ def evaluated(factor: Factor, binding: Mapping[Symbol, int]) -> int:
             return max(values)
         case Bcast():
             return _broadcast(factor, values)
-        case _:
-            assert_never(factor)
 
 
 def _broadcast(factor: Bcast, values: list[int]) -> int:

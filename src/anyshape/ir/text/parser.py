@@ -35,7 +35,8 @@ from anyshape.sym import FactScope, read_dim, read_facts
 
 def parse(text: str, weights: WeightStore | None = None, file: str = "<text>") -> Graph:
     """The graph that `text` describes; `weights` holds the buffers its constants refer to."""
-    return _Parser(Cursor(text), weights or WeightStore(), file).graph()
+    store = WeightStore() if weights is None else weights
+    return _Parser(Cursor(text), store, file).graph()
 
 
 class _Parser:

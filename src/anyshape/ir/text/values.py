@@ -6,6 +6,7 @@ small constants `f32 0.125`, `i64[3] [1, 2, 3]`   weights `@w3 f32[384, 384] sha
 
 from __future__ import annotations
 
+import math
 import types
 import typing
 from collections.abc import Callable
@@ -173,9 +174,9 @@ def read_literal(cursor: Cursor) -> TensorLiteral:
     shape = _read_sizes(cursor)
     start = cursor.peek()
     numbers = read_list(cursor, "[", "]", lambda: read(cursor))
-    if len(numbers) != int(np.prod(shape)):
-        cursor.fail(f"{shape_text(tuple(map(Dim.of, shape)))} has {int(np.prod(shape))} elements, "
-                    f"found {len(numbers)}", token=start)  # fmt: skip
+    if len(numbers) != math.prod(shape):
+        counts = f"has {math.prod(shape)} elements, found {len(numbers)}"
+        cursor.fail(f"{shape_text(tuple(map(Dim.of, shape)))} {counts}", token=start)
     return _literal(cursor, dtype, shape, numbers)
 
 
@@ -184,8 +185,8 @@ def _literal(
 ) -> TensorLiteral:
     try:
         return TensorLiteral.of(np.array(numbers, dtype.numpy).reshape(shape))
-    except OverflowError:
-        cursor.fail(f"a number is out of the range of {dtype}", token=cursor.last)
+    except (OverflowError, ValueError):
+        cursor.fail(f"a number or size is out of the range of {dtype}", token=cursor.last)
 
 
 def read_weight(cursor: Cursor) -> WeightRef:

@@ -1,0 +1,1 @@
+"""Frontends: what turns a model in some source language into a graph."""

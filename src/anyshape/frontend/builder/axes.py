@@ -1,0 +1,58 @@
+"""Axes and shapes as users write them, made into what the IR holds.
+
+Negative axes count from the end; the IR has only the others. Errors name the axis and the shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from anyshape.frontend.builder.tracer import active
+from anyshape.ir.types import Shape, shape_text
+from anyshape.sym import Dim
+
+if TYPE_CHECKING:
+    from anyshape.frontend.builder.tensor import Tensor
+
+Size = int | str | Dim
+Axes = int | Sequence[int]
+
+
+def normal_axis(axis: int, rank: int) -> int:
+    """The axis counted from the front."""
+    if not -rank <= axis < rank:
+        allowed = f"-{rank}..{rank - 1}" if rank else "none"
+        raise active().refuse(
+            f"axis {axis} is out of range for a tensor of rank {rank}",
+            f"use an axis in range: {allowed}",
+        )
+    return axis % rank
+
+
+def normal_axes(axes: Axes | None, rank: int) -> tuple[int, ...]:
+    """Distinct axes counted from the front; None means all."""
+    if axes is None:
+        return tuple(range(rank))
+    given = (axes,) if isinstance(axes, int) else tuple(axes)
+    normal = tuple(normal_axis(axis, rank) for axis in given)
+    if len(set(normal)) != len(normal):
+        raise active().refuse(f"axes {list(given)} repeat an axis", "name each axis once")
+    return normal
+
+
+def given_sizes(sizes: Sequence[Size | Sequence[Size]]) -> tuple[Size, ...]:
+    """`f(2, 3)` and `f((2, 3))` mean the same."""
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        return tuple(sizes[0])
+    return tuple(size for size in sizes if isinstance(size, (int, str, Dim)))
+
+
+def make_shape(sizes: Size | Sequence[Size]) -> Shape:
+    """A shape from integers, dims and size expressions in text."""
+    given = (sizes,) if isinstance(sizes, (int, str, Dim)) else sizes
+    return tuple(active().dim(size) for size in given)
+
+
+def describe(x: Tensor) -> str:
+    return f"{x.dtype}{shape_text(x.shape)}"

@@ -1,0 +1,96 @@
+"""Slice bounds as Python has them, made exact as the IR wants them.
+
+Python counts negative bounds from the end and clamps what lies outside. Where facts decide, the
+result is a plain bound; where they do not, `min` and `max` stay in the dim, so that a slice means
+the same at every size. A negative step is a positive one on the reversed axis.
+
+A dim as a bound is a position; one that is provably not positive (`x[-k:]`) counts from the end.
+One that may be either is taken as a position, and checked when it runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyshape.frontend.builder.tracer import active
+from anyshape.sym import Dim, maximum, minimum
+
+Bound = int | Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What an index takes of one axis: exact bounds, on the axis or on its reverse."""
+
+    start: Dim
+    stop: Dim
+    step: int = 1
+    reverse: bool = False
+
+    def is_whole(self, size: Dim) -> bool:
+        return self.start == 0 and self.stop is size and self.step == 1
+
+
+def whole(size: Dim) -> Span:
+    return Span(Dim.of(0), size)
+
+
+def single(position: Bound, size: Dim) -> Span:
+    """One element; the slice op requires it to lie inside."""
+    start = _forward(position, size)
+    return Span(start, start + 1)
+
+
+def span_of(index: slice, size: Dim) -> Span:
+    """The exact bounds of a slice."""
+    step = _step(index)
+    place = _forward if step > 0 else _backward
+    start = Dim.of(0) if index.start is None else _clamped(place(_bound(index.start), size), size)
+    stop = size if index.stop is None else _clamped(place(_bound(index.stop), size), size)
+    return Span(start, _at_least(stop, start), abs(step), reverse=step < 0)
+
+
+def _step(index: slice) -> int:
+    step: object = 1 if index.step is None else index.step
+    step = step.constant if isinstance(step, Dim) else step
+    if not isinstance(step, int) or step == 0:
+        raise active().refuse(
+            f"the step of a slice is {index.step!r}", "use a constant integer other than 0"
+        )
+    return step
+
+
+def _bound(bound: object) -> Bound:
+    if isinstance(bound, Dim):
+        return bound if bound.constant is None else bound.constant
+    if isinstance(bound, int) or hasattr(bound, "__index__"):
+        return int(bound)  # pyright: ignore[reportArgumentType]
+    raise active().refuse(
+        f"the bound of a slice is a {type(bound).__name__}", "use an integer or a dim"
+    )
+
+
+def _from_end(bound: Bound) -> bool:
+    return bound < 0 if isinstance(bound, int) else active().proves(bound <= 0)
+
+
+def _forward(bound: Bound, size: Dim) -> Dim:
+    """The position on the axis."""
+    return size + bound if _from_end(bound) else Dim.of(bound)
+
+
+def _backward(bound: Bound, size: Dim) -> Dim:
+    """The position on the reversed axis."""
+    return Dim.of(-1 - bound) if _from_end(bound) else size - 1 - bound
+
+
+def _clamped(position: Dim, size: Dim) -> Dim:
+    return _at_least(_at_most(position, size), Dim.of(0))
+
+
+def _at_least(dim: Dim, low: Dim) -> Dim:
+    return dim if active().proves(dim >= low) else maximum(dim, low)
+
+
+def _at_most(dim: Dim, high: Dim) -> Dim:
+    return dim if active().proves(dim <= high) else minimum(dim, high)

@@ -1,0 +1,180 @@
+"""`x[...]` with everything NumPy takes, apart from masks whose count is not known.
+
+Integers, slices, `...` and None first: together at most one slice, one reverse and one reshape.
+Then index tensors: they broadcast together, and one gather over the merged axes takes them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from anyshape.frontend.builder.arrays import as_array, is_array
+from anyshape.frontend.builder.axes import describe
+from anyshape.frontend.builder.bounds import Span, single, span_of, whole
+from anyshape.frontend.builder.convert import asarray, promoted
+from anyshape.frontend.builder.elementwise import logical_and, where
+from anyshape.frontend.builder.movement import from_front, gather, permuted
+from anyshape.frontend.builder.tracer import active, is_tensor
+from anyshape.ir.types import Array, Shape, bool_, i64
+from anyshape.sym import Dim, product
+
+if TYPE_CHECKING:
+    from anyshape.frontend.builder.tensor import Tensor
+
+Basic = int | Dim | slice
+Item = Any  # what users write between brackets; `_sorted_item` refuses what is no index
+
+
+@dataclass(frozen=True, slots=True)
+class Indices:
+    """An index with `...` written out: one entry per axis, None for each new axis."""
+
+    items: tuple[Basic | Tensor | None, ...]
+
+    @property
+    def has_tensors(self) -> bool:
+        return any(is_tensor(item) for item in self.items)
+
+
+def getitem(x: Tensor, index: Item) -> Tensor:
+    """The part of `x` that `index` names."""
+    items = cast(tuple[Item, ...], index) if isinstance(index, tuple) else (index,)
+    indices = _written_out(x, [_sorted_item(item) for item in items])
+    if indices.has_tensors:
+        # As in NumPy, an integer beside index tensors is one of them.
+        numbers = (i64_tensor(i) if isinstance(i, (int, Dim)) else i for i in indices.items)
+        indices = Indices(tuple(numbers))
+    kept, positions = _basic(x, indices)
+    return _gathered(kept, positions) if positions else kept
+
+
+def i64_tensor(number: int | Dim) -> Tensor:
+    return asarray(number, i64)
+
+
+def _sorted_item(item: Item) -> Basic | EllipsisType | Tensor | None:
+    """One entry of an index as one of the forms the rest knows."""
+    if item is None or item is Ellipsis or isinstance(item, (slice, Dim)):
+        return cast(Any, item)
+    if isinstance(item, (bool, np.bool_)) or is_mask(item):
+        raise active().refuse(
+            "a mask as index gives a tensor whose size depends on the data",
+            "use ash.nonzero(mask) and x[indices], or ash.where(mask, x, other) to keep the shape",
+        )
+    if is_tensor(item):
+        return item
+    if isinstance(item, (int, np.integer)):
+        return int(item)
+    return _constant_index(item)
+
+
+def is_mask(item: Item) -> bool:
+    return is_tensor(item) and item.dtype == bool_
+
+
+def _constant_index(item: Item) -> Tensor:
+    """An array or list of integers."""
+    array = as_array(item) if is_array(item) else _listed(item)
+    if array.dtype.kind not in "iu":
+        fix = "np.flatnonzero(mask)" if array.dtype == np.bool_ else "integers or slices"
+        raise active().refuse(f"an index of {array.dtype}", f"index with {fix}")
+    return asarray(array)
+
+
+def _listed(item: Item) -> Array:
+    if not isinstance(item, list):
+        raise active().refuse(
+            f"cannot index with a {type(item).__name__}",
+            "use integers, slices, `...`, None, or an integer tensor",
+        )
+    return np.asarray(cast(list[Any], item) or np.zeros(0, np.int64))
+
+
+def _written_out(x: Tensor, items: Sequence[Basic | EllipsisType | Tensor | None]) -> Indices:
+    """Whole slices in the place of `...`, or at the end."""
+    taken = sum(item is not None and item is not Ellipsis for item in items)
+    dots = [place for place, item in enumerate(items) if item is Ellipsis]
+    if taken > x.ndim or len(dots) > 1:
+        problem = f"{taken} indices" if taken > x.ndim else "two `...`"
+        raise active().refuse(
+            f"{problem} for {describe(x)}", f"use at most {x.ndim} indices and one `...`"
+        )
+    place = dots[0] if dots else len(items)
+    rest = items[place + 1 :] if dots else ()
+    middle = [slice(None)] * (x.ndim - taken)
+    return Indices(cast(Any, (*items[:place], *middle, *rest)))
+
+
+def _basic(x: Tensor, indices: Indices) -> tuple[Tensor, dict[int, Tensor]]:
+    """Everything but index tensors applied, and the axes of the result where those belong."""
+    old = [item for item in indices.items if item is not None]
+    part = _sliced(x, [_span(item, size) for item, size in zip(old, x.shape, strict=True)])
+    sizes = iter(part.shape)
+    shape: list[Dim] = []
+    positions: dict[int, Tensor] = {}
+    for item in indices.items:
+        size = Dim.of(1) if item is None else next(sizes)
+        if is_tensor(item):
+            positions[len(shape)] = item
+        if not isinstance(item, (int, Dim)):
+            shape.append(size)
+    if len(old) == len(shape) == len(indices.items):
+        return part, positions
+    return active().emit("reshape", part, shape=shape), positions
+
+
+def _span(item: Basic | Tensor, size: Dim) -> Span:
+    if is_tensor(item):
+        return whole(size)
+    return span_of(item, size) if isinstance(item, slice) else single(item, size)
+
+
+def _sliced(x: Tensor, spans: Sequence[Span]) -> Tensor:
+    """At most one reverse and one slice."""
+    backwards = tuple(axis for axis, span in enumerate(spans) if span.reverse)
+    if backwards:
+        x = active().emit("reverse", x, axes=backwards)
+    if all(span.is_whole(size) for span, size in zip(spans, x.shape, strict=True)):
+        return x
+    return active().emit(
+        "slice",
+        x,
+        starts=[span.start for span in spans],
+        stops=[span.stop for span in spans],
+        steps=[span.step for span in spans],
+    )
+
+
+# --- index tensors --------------------------------------------------------------------------------
+
+
+def _gathered(x: Tensor, positions: dict[int, Tensor]) -> Tensor:
+    """The elements at `positions`: axis -> indices. Their axes stand where the first one was, or
+    in front if the indexed axes are not neighbours, as in NumPy."""
+    axes = list(positions)
+    neighbours = axes == list(range(axes[0], axes[0] + len(axes)))
+    place = axes[0] if neighbours else 0
+    if not neighbours:
+        x = permuted(x, [*axes, *(a for a in range(x.ndim) if a not in axes)])
+    sizes = x.shape[place : place + len(axes)]
+    merged = (*x.shape[:place], product(sizes), *x.shape[place + len(axes) :])
+    flat = x if len(axes) == 1 else active().emit("reshape", x, shape=merged)
+    return gather(flat, _linear(list(positions.values()), sizes), place)
+
+
+def _linear(indices: list[Tensor], sizes: Shape) -> Tensor:
+    """One index into the merged axes. An index outside its own axis becomes -1, which no gather
+    takes: merged, it would silently be an element of the next row."""
+    if len(indices) == 1:
+        return from_front(indices[0], sizes[0])
+    first, *others = [from_front(i, n) for i, n in zip(promoted(*indices), sizes, strict=True)]
+    linear = first
+    for index, size in zip(others, sizes[1:], strict=True):
+        inside = logical_and(index >= 0, index < size)
+        linear = where(logical_and(inside, linear >= 0), linear * size + index, -1)
+    return linear

@@ -1,0 +1,137 @@
+"""Nested containers: dicts, lists, tuples, NamedTuples, dataclasses and None around leaves.
+
+`flatten` takes a container apart into leaves and a `Structure`; `unflatten` puts it together
+again. A leaf is whatever is no container. Every leaf has a path, `layers.0.w`, which names graph
+inputs and appears in messages.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A container of class `kind` with children under `keys`; None is one without children."""
+
+    kind: type
+    keys: tuple[Hashable, ...] = ()
+    children: tuple[Structure, ...] = ()
+
+
+Structure = Leaf | Branch
+LEAF = Leaf()
+
+
+class StructureMismatchError(Exception):
+    """A container that is not built as expected; `path` says where."""
+
+    def __init__(self, path: str, expected: str, found: str) -> None:
+        super().__init__(path, expected, found)
+        self.path = path
+        self.expected = expected
+        self.found = found
+
+
+def flatten(tree: object) -> tuple[list[object], Structure]:
+    """All leaves from left to right, and what is around them."""
+    kind = container_kind(tree)
+    if kind is None:
+        return [tree], LEAF
+    keys, values = _items(tree)
+    parts = [flatten(value) for value in values]
+    leaves = [leaf for part, _ in parts for leaf in part]
+    return leaves, Branch(kind, keys, tuple(structure for _, structure in parts))
+
+
+def leaves_along(structure: Structure, tree: object, path: str = "") -> Iterator[object]:
+    """The parts of `tree` at the leaves of `structure`, which it must be built like."""
+    if isinstance(structure, Leaf):
+        yield tree
+        return
+    if container_kind(tree) is not structure.kind:
+        raise StructureMismatchError(path, f"a {structure.kind.__name__}", _describe(tree))
+    keys, values = _items(tree)
+    found = dict(zip(keys, values, strict=True))
+    if found.keys() != set(structure.keys):
+        raise StructureMismatchError(path, _keys_text(structure.keys), _keys_text(keys))
+    for key, child in zip(structure.keys, structure.children, strict=True):
+        yield from leaves_along(child, found[key], join(path, key))
+
+
+def unflatten(structure: Structure, leaves: Sequence[object]) -> object:
+    """The container that `flatten` would take apart into `leaves`."""
+    remaining = iter(leaves)
+    tree = _rebuild(structure, remaining)
+    assert next(remaining, LEAF) is LEAF, "more leaves than the structure has"
+    return tree
+
+
+def paths(structure: Structure, path: str = "") -> Iterator[str]:
+    """The path of every leaf, in the order of `flatten`."""
+    if isinstance(structure, Leaf):
+        yield path
+        return
+    for key, child in zip(structure.keys, structure.children, strict=True):
+        yield from paths(child, join(path, key))
+
+
+def join(path: str, key: Hashable) -> str:
+    """The path of a child."""
+    return f"{path}.{key}" if path else str(key)
+
+
+def is_named_tuple(kind: type) -> bool:
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def container_kind(tree: object) -> type | None:
+    """The class of a container, or None for a leaf."""
+    kind = type(tree)
+    plain = kind in (dict, list, tuple, type(None))
+    return kind if plain or is_named_tuple(kind) or dataclasses.is_dataclass(kind) else None
+
+
+def _items(tree: object) -> tuple[tuple[Hashable, ...], list[object]]:
+    """Keys and values of a container."""
+    if tree is None:
+        return (), []
+    if isinstance(tree, dict):
+        entries = cast(dict[Hashable, object], tree)
+        return tuple(entries), list(entries.values())
+    if isinstance(tree, (list, tuple)):
+        values = list(cast(Sequence[object], tree))
+        names = cast(tuple[str, ...], getattr(cast(object, tree), "_fields", range(len(values))))
+        return tuple(names), values
+    fields = dataclasses.fields(cast(Any, tree))
+    return tuple(f.name for f in fields), [getattr(tree, f.name) for f in fields]
+
+
+def _rebuild(structure: Structure, leaves: Iterator[object]) -> object:
+    if isinstance(structure, Leaf):
+        return next(leaves)
+    values = [_rebuild(child, leaves) for child in structure.children]
+    kind = cast(Any, structure.kind)
+    if kind is type(None):
+        return None
+    if kind is dict:
+        return dict(zip(structure.keys, values, strict=True))
+    if kind in (list, tuple):
+        return kind(values)
+    return kind(**dict(zip(map(str, structure.keys), values, strict=True)))
+
+
+def _describe(tree: object) -> str:
+    return "None" if tree is None else f"a {type(tree).__name__}"
+
+
+def _keys_text(keys: Sequence[Hashable]) -> str:
+    return f"keys {', '.join(map(str, keys))}" if keys else "no keys"

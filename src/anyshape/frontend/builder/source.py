@@ -1,0 +1,106 @@
+"""Tensors from nothing: constants, counting, masks. Sizes are integers, dims or expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from anyshape.frontend.builder.axes import Size, describe, make_shape
+from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to, promoted
+from anyshape.frontend.builder.elementwise import where
+from anyshape.frontend.builder.tracer import active
+from anyshape.ir.types import DType, f32, i64
+from anyshape.sym import Dim, ceildiv, maximum
+
+if TYPE_CHECKING:
+    from anyshape.frontend.builder.tensor import Tensor
+
+Sizes = Size | Sequence[Size]
+
+
+def full(shape: Sizes, value: ArrayLike, dtype: DType | None = None) -> Tensor:
+    """`value` everywhere."""
+    return active().emit("broadcast", asarray(value, dtype), shape=make_shape(shape))
+
+
+def zeros(shape: Sizes, dtype: DType = f32) -> Tensor:
+    return full(shape, 0, dtype)
+
+
+def ones(shape: Sizes, dtype: DType = f32) -> Tensor:
+    return full(shape, 1, dtype)
+
+
+def full_like(x: Tensor, value: ArrayLike, dtype: DType | None = None) -> Tensor:
+    return full(x.shape, value, dtype or x.dtype)
+
+
+def zeros_like(x: Tensor, dtype: DType | None = None) -> Tensor:
+    return full_like(x, 0, dtype)
+
+
+def ones_like(x: Tensor, dtype: DType | None = None) -> Tensor:
+    return full_like(x, 1, dtype)
+
+
+def iota(shape: Sizes, axis: int, dtype: DType = i64) -> Tensor:
+    """The index along `axis` of every element."""
+    return active().emit("iota", shape=make_shape(shape), axis=axis, dtype=dtype)
+
+
+def arange(
+    start: Size, stop: Size | None = None, step: int = 1, dtype: DType = i64
+) -> Tensor:
+    """start, start + step, … before `stop`; one argument is the stop."""
+    if step == 0:
+        raise active().refuse("arange with step 0", "use a step other than 0")
+    first, last = (start, stop) if stop is not None else (0, start)
+    low, high = active().dim(first), active().dim(last)
+    span = high - low if step > 0 else low - high
+    index = iota(_count(span, abs(step)), 0, i64)
+    scaled = index if step == 1 else index * step
+    return cast_to(scaled if low == 0 else scaled + low, dtype)
+
+
+def _count(span: Dim, step: int) -> Dim:
+    """How many steps lie before the end; none when the end is behind."""
+    known = active().proves(span >= 0)
+    return ceildiv(span if known else maximum(span, 0), step)
+
+
+def eye(rows: Size, columns: Size | None = None, dtype: DType = f32) -> Tensor:
+    """Ones on the diagonal."""
+    shape = make_shape((rows, rows if columns is None else columns))
+    return cast_to(iota(shape, 0) == iota(shape, 1), dtype)
+
+
+def one_hot(indices: ArrayLike, classes: Size, dtype: DType = f32) -> Tensor:
+    """A new last axis of size `classes` that is 1 at the index and 0 elsewhere."""
+    (index,) = promoted(indices)
+    columns = cast_to(arange(classes), index.dtype)
+    wide = active().emit("reshape", index, shape=(*index.shape, 1))
+    return cast_to(wide == columns, dtype)
+
+
+def tril(x: ArrayLike, k: int = 0) -> Tensor:
+    """The lower triangle of the last two axes; zeros above diagonal `k`."""
+    row, column, operand = _plane(x)
+    return where(column <= row + k, operand, asarray(0, operand.dtype))
+
+
+def triu(x: ArrayLike, k: int = 0) -> Tensor:
+    """The upper triangle of the last two axes; zeros below diagonal `k`."""
+    row, column, operand = _plane(x)
+    return where(column >= row + k, operand, asarray(0, operand.dtype))
+
+
+def _plane(x: ArrayLike) -> tuple[Tensor, Tensor, Tensor]:
+    """Row and column of every element of the last two axes, and the tensor."""
+    (operand,) = promoted(x)
+    if operand.ndim < 2:
+        raise active().refuse(
+            f"a triangle needs at least two axes, got {describe(operand)}",
+            "use ash.expand_dims first",
+        )
+    plane = operand.shape[-2:]
+    return iota(plane, 0), iota(plane, 1), operand

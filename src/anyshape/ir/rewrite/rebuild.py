@@ -1,0 +1,60 @@
+"""Walking a region bottom-up into a new one: what every functional pass does.
+
+Each node is made again from the new values of its operands, so its types are inferred again under
+the facts of its region; requirements discovered on the way join those facts once. A node nothing
+has changed for is kept as it is. Late symbols stay those of the old node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anyshape.ir.build import Builder
+from anyshape.ir.graph import Graph
+from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.opdef import PARAM
+from anyshape.sym import FactScope
+
+
+class Rebuilder:
+    """The identity; subclasses override `rebuilt`, `replace` or `result`."""
+
+    def region(self, region: Region, builder: Builder) -> Region:
+        """The new region; `builder` is empty and knows the region's facts."""
+        for type_ in region.params:
+            builder.param(type_)
+        values: dict[Value, Value] = {}
+        for node in region.nodes():
+            new = self._visit(node, values, builder)
+            values.update(zip(node.results, new, strict=True))
+        return builder.region([self.result(values[value], builder) for value in region.results])
+
+    def _visit(self, node: Node, values: dict[Value, Value], builder: Builder) -> tuple[Value, ...]:
+        if node.op is PARAM:
+            return node.results
+        place = builder.place = builder.locations.of(node)
+        new = self.rebuilt(node, tuple(values[value] for value in node.operands), builder)
+        builder.place = place  # nested regions have moved it
+        return self.replace(new, builder)
+
+    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
+        """The node on new operands, its regions rebuilt too."""
+        regions = tuple(self.region(r, builder.nested(r.facts)) for r in node.regions)
+        # A late axis must be made known to the scope, even where nothing changes.
+        if operands == node.operands and regions == node.regions and not node.late:
+            return node
+        return builder.node(node.op, operands, node.attrs, regions, node.late)
+
+    def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
+        """What stands for the results of `node`, which is on new operands already."""
+        return node.results
+
+    def result(self, value: Value, builder: Builder) -> Value:
+        """What stands for a result of the region."""
+        return value
+
+
+def rebuild_graph(rebuilder: Rebuilder, graph: Graph) -> Graph:
+    """The graph with its body rebuilt."""
+    builder = Builder(FactScope.of(graph.facts), graph.weights, graph.locations)
+    return replace(graph, body=rebuilder.region(graph.body, builder))

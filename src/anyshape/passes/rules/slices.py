@@ -1,0 +1,66 @@
+"""Laws of slice."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from anyshape.ir.build import Builder
+from anyshape.ir.node import Value
+from anyshape.ir.rewrite import Match, Refusal, Rule, Var, op
+from anyshape.ops.movement import SliceAttrs
+from anyshape.passes.rules.common import keeps_type
+from anyshape.sym import Dim, Equal
+
+x = Var("x")
+
+Bound = tuple[Dim, Dim, int]
+
+
+def steps_are_one(found: Match) -> Refusal | None:
+    """With step 1, a slice within x of the size of x is all of x."""
+    steps = _attrs(found.root).steps
+    return None if all(step == 1 for step in steps) else Refusal(f"steps are {list(steps)}")
+
+
+def slice_once(found: Match, builder: Builder) -> Value | Refusal:
+    inner, outer = _bounds(found["inner"]), _bounds(found.root)
+    bounds: list[Bound] = []
+    for axis, (first, second) in enumerate(zip(inner, outer, strict=True)):
+        both = _compose(found, found["inner"].tensor.shape[axis], first, second)
+        if both is None:
+            return Refusal(f"the inner step at axis {axis} is {first[2]}")
+        bounds.append(both)
+    starts, stops, steps = zip(*bounds, strict=True) if bounds else ((), (), ())
+    return builder.emit("slice", found["x"], starts=starts, stops=stops, steps=steps)
+
+
+def _compose(found: Match, size: Dim, first: Bound, second: Bound) -> Bound | None:
+    """One slice for two along an axis; `size` is what the first leaves.
+
+    With an inner step above 1 the last stop has no simple expression (it depends on whether
+    anything is left), so such an axis is composed only where the outer slice takes all of it.
+    """
+    if first[2] == 1:
+        return first[0] + second[0], first[0] + second[1], second[2]
+    takes_all = found.proves(Equal(second[0], Dim.of(0))) and found.proves(Equal(second[1], size))
+    return first if takes_all and second[2] == 1 else None
+
+
+def _attrs(value: Value) -> SliceAttrs:
+    return cast(SliceAttrs, value.node.attrs)
+
+
+def _bounds(value: Value) -> list[Bound]:
+    attrs = _attrs(value)
+    return list(zip(attrs.starts, attrs.stops, attrs.steps, strict=True))
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("slice-all", "x[0:size] -> x", op("slice", x), x, (steps_are_one, keeps_type)),
+    Rule(
+        "slice-slice",
+        "x[a:b][c:d:s] -> x[a + c:a + d:s]",
+        op("slice", op("slice", x).bind("inner")),
+        slice_once,
+    ),
+)

@@ -1,0 +1,151 @@
+"""Declarations of axes: which sizes are allowed, and which are likely.
+
+    seq: 1..512 multiple_of 8 likely [128, 256]
+    n: 0..
+    tile: 1..1 | 8..64
+
+Invariants after construction: `ranges` is sorted, non-empty, without overlaps or neighbours;
+`min` and `max` are its ends (`max` is None where sizes are unbounded); at least one size is allowed
+and every likely size is. 0 and 1 are sizes like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from anyshape.base.errors import AxisDeclarationError
+from anyshape.base.lexer import Cursor, TokenKind
+from anyshape.sym.symbol import RESERVED, Symbol
+
+Range = tuple[int, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A named axis. Give either `min` and `max`, or `ranges`: inclusive, None for no upper end."""
+
+    name: str
+    min: int = 0
+    max: int | None = None
+    multiple_of: int = 1
+    likely: Sequence[int] = ()
+    ranges: Sequence[Range] = ()
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        given = (self.min, self.max)
+        ranges = tuple(self.ranges) or (given,)
+        for lo, hi in ranges:
+            self._check_range(lo, hi)
+        merged = _merged(ranges)
+        ends = (merged[0][0], merged[-1][1])
+        if self.ranges and given not in ((0, None), ends):
+            self._refuse("has both min/max and ranges", "give either min and max, or ranges")
+        put(self, "ranges", merged)
+        put(self, "min", ends[0])
+        put(self, "max", ends[1])
+        put(self, "likely", tuple(dict.fromkeys(self.likely)))
+        self._check_values()
+
+    def _refuse(self, problem: str, fix: str) -> None:
+        raise AxisDeclarationError(self.name, problem, fix)
+
+    def _check_range(self, lo: int, hi: int | None) -> None:
+        if lo < 0 or (hi is not None and hi < 0):
+            self._refuse(f"has the negative size {lo if lo < 0 else hi}", "sizes start at 0")
+        if hi is not None and hi < lo:
+            self._refuse(f"has the empty range {lo}..{hi}", "give min <= max")
+
+    def _check_values(self) -> None:
+        if self.multiple_of < 1:
+            self._refuse(f"has multiple_of {self.multiple_of}", "a divisor is at least 1")
+        if not any(self._has_multiple(lo, hi) for lo, hi in self.ranges):
+            self._refuse(
+                f"allows no size: {self.ranges_text} has no multiple of {self.multiple_of}",
+                "widen the range or drop multiple_of",
+            )
+        for size in self.likely:
+            if not self.contains(size):
+                self._refuse(f"has the likely size {size}, which {self} forbids", "drop it")
+
+    def _has_multiple(self, lo: int, hi: int | None) -> bool:
+        return hi is None or hi // self.multiple_of * self.multiple_of >= lo
+
+    @property
+    def symbol(self) -> Symbol:
+        return Symbol(self.name)
+
+    def contains(self, size: int) -> bool:
+        """Whether the declaration allows `size`."""
+        return size % self.multiple_of == 0 and self.in_range(size)
+
+    def in_range(self, size: int) -> bool:
+        return any(lo <= size and (hi is None or size <= hi) for lo, hi in self.ranges)
+
+    @property
+    def ranges_text(self) -> str:
+        return " | ".join(f"{lo}..{'' if hi is None else hi}" for lo, hi in self.ranges)
+
+    def __str__(self) -> str:
+        multiple = f" multiple_of {self.multiple_of}" if self.multiple_of != 1 else ""
+        likely = f" likely [{', '.join(map(str, self.likely))}]" if self.likely else ""
+        return f"{self.symbol}: {self.ranges_text}{multiple}{likely}"
+
+
+def _merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """Sorted; ranges that overlap or touch become one."""
+    merged: list[Range] = []
+    for lo, hi in sorted(ranges, key=lambda item: item[0]):
+        if merged:
+            last_lo, last_hi = merged[-1]
+            if last_hi is None:
+                break
+            if lo <= last_hi + 1:
+                merged[-1] = (last_lo, None if hi is None else max(hi, last_hi))
+                continue
+        merged.append((lo, hi))
+    return tuple(merged)
+
+
+# --- text ---------------------------------------------------------------------------------------
+
+_HINT = "an axis is declared as 'seq: 1..512 multiple_of 8 likely [128, 256]'"
+
+
+def read_axis(cursor: Cursor) -> Axis:
+    """Reads one declaration."""
+    token = cursor.peek()
+    if not token.is_symbol or (token.kind is TokenKind.NAME and token.text in RESERVED):
+        cursor.fail(f"expected the name of an axis, found {token.describe()}", _HINT)
+    name = cursor.next().value
+    cursor.expect(":", _HINT)
+    ranges = [_read_range(cursor)]
+    while cursor.accept("|"):
+        ranges.append(_read_range(cursor))
+    multiple = cursor.expect_integer(hint=_HINT) if cursor.accept("multiple_of") else 1
+    likely = _read_likely(cursor) if cursor.accept("likely") else ()
+    return Axis(name, multiple_of=multiple, likely=likely, ranges=ranges)
+
+
+def parse_axis(text: str) -> Axis:
+    cursor = Cursor(text)
+    axis = read_axis(cursor)
+    cursor.expect_end(_HINT)
+    return axis
+
+
+def _read_range(cursor: Cursor) -> Range:
+    lo = cursor.expect_integer(hint=_HINT)
+    cursor.expect("..", _HINT)
+    bounded = cursor.peek().kind is TokenKind.INTEGER
+    return lo, cursor.expect_integer() if bounded else None
+
+
+def _read_likely(cursor: Cursor) -> tuple[int, ...]:
+    cursor.expect("[", _HINT)
+    sizes = [cursor.expect_integer(hint=_HINT)]
+    while cursor.accept(","):
+        sizes.append(cursor.expect_integer(hint=_HINT))
+    cursor.expect("]", _HINT)
+    return tuple(sizes)

@@ -1,0 +1,121 @@
+"""The search for a contradiction in a system.
+
+Rows near the question are collected with the definitions of the quotients, minima and broadcasts
+that they contain, with ranges and with products, and given to Fourier-Motzkin elimination. When
+that finds nothing, alternatives are tried one after the other: a system is refuted when every case
+of an alternative is. Both the number of rows and the number of cases are limited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from anyshape.sym.decide.define import Split, compounds, definition
+from anyshape.sym.decide.equalities import Contradiction
+from anyshape.sym.decide.fourier import infeasible
+from anyshape.sym.decide.products import bound_rows, product_rows
+from anyshape.sym.decide.system import System
+from anyshape.sym.dim import Dim
+from anyshape.sym.factor import CompoundFactor
+from anyshape.sym.predicate import Predicate
+from anyshape.sym.symbol import Symbol
+
+_MAX_ROWS = 40
+_MAX_CASES = 48
+
+
+@dataclass(slots=True)
+class _Budget:
+    cases: int = _MAX_CASES
+
+
+def refuted(system: System, predicates: tuple[Predicate, ...]) -> bool:
+    """Whether it is certain that the predicates cannot hold together with the system."""
+    focus = frozenset[Symbol]().union(*(predicate.symbols for predicate in predicates))
+    return _case_refuted(system, predicates, focus, (), _Budget())
+
+
+def _case_refuted(
+    system: System,
+    case: tuple[Predicate, ...],
+    focus: frozenset[Symbol],
+    tried: tuple[Split, ...],
+    budget: _Budget,
+) -> bool:
+    system = system.copy()
+    try:
+        for predicate in case:
+            system.add(predicate)
+    except Contradiction:
+        return True
+    budget.cases -= 1
+    view = _view(system, focus)
+    if infeasible(view.all_rows(system)):
+        return True
+    for split in view.splits:
+        if split not in tried:
+            return _split_refuted(system, split, focus, (*tried, split), budget)
+    return False
+
+
+def _split_refuted(
+    system: System,
+    split: Split,
+    focus: frozenset[Symbol],
+    tried: tuple[Split, ...],
+    budget: _Budget,
+) -> bool:
+    return all(
+        budget.cases > 0 and _case_refuted(system, case, focus, tried, budget)
+        for case in split.cases
+    )
+
+
+@dataclass(slots=True)
+class _View:
+    """The part of a system that a question can depend on."""
+
+    symbols: set[Symbol]
+    rows: dict[Dim, None] = field(default_factory=dict[Dim, None])
+    splits: dict[Split, None] = field(default_factory=dict[Split, None])
+    defined: set[CompoundFactor] = field(default_factory=set[CompoundFactor])
+
+    def take(self, row: Dim, system: System) -> None:
+        if row in self.rows or row.is_constant:
+            return
+        self.rows[row] = None
+        self.symbols |= row.symbols
+        for factor in compounds(row):
+            if factor not in self.defined:
+                self.defined.add(factor)
+                meaning = definition(factor, system.interval)
+                self.splits |= dict.fromkeys(meaning.splits)
+                for consequence in meaning.nonnegative:
+                    self.take(system.reduce(consequence), system)
+
+    def all_rows(self, system: System) -> list[Dim]:
+        """The rows with products and ranges."""
+        rows = list(self.rows)
+        rows += product_rows(rows, system.interval)
+        monomials = {monomial: None for row in rows for monomial, _ in row.terms if monomial}
+        for monomial in monomials:
+            rows += bound_rows(Dim.of_terms({monomial: 1}), system.interval)
+        return rows
+
+
+def _view(system: System, focus: frozenset[Symbol]) -> _View:
+    view = _View({s for symbol in focus for s in system.reduce(Dim.of(symbol)).symbols})
+    waiting = list(system.nonnegative)
+    while waiting and len(view.rows) < _MAX_ROWS:
+        near = [row for row in waiting if not row.symbols.isdisjoint(view.symbols)]
+        if not near:
+            break
+        for row in near[: _MAX_ROWS - len(view.rows)]:
+            view.take(row, system)
+        waiting = [row for row in waiting if row not in view.rows]
+    for split in system.splits:
+        if any(
+            not system.reduce(Dim.of(s)).symbols.isdisjoint(view.symbols) for s in split.symbols
+        ):
+            view.splits[split] = None
+    return view

@@ -1,0 +1,116 @@
+"""Facts: what is known of the symbols of one scope, as an immutable value with a text form.
+
+    axes  { batch: 1..64   seq: 1..512 multiple_of 8 likely [128, 256] }
+    facts {
+      out_seq == seq - 2    # user: out_seq == seq - 2 @ examples/conv.py:12
+      seq % heads == 0      # op: split
+    }
+
+The comment behind a fact is its provenance and is read back: who said so, in which words, where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from anyshape.base.lexer import Cursor
+from anyshape.sym.axis import Axis, read_axis
+from anyshape.sym.dim import Dim
+from anyshape.sym.predicate import Predicate
+from anyshape.sym.symbol import Symbol
+from anyshape.sym.text import read_predicate
+
+
+class Origin(Enum):
+    """Who stated a fact."""
+
+    USER = "user"
+    OP = "op"
+    FRONTEND = "frontend"
+    OBSERVED = "observed"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A predicate with its provenance: origin, the words it was given in, and the place."""
+
+    predicate: Predicate
+    origin: Origin = Origin.USER
+    words: str = ""
+    where: str = field(default="", compare=False)
+
+    @property
+    def source(self) -> str:
+        """The provenance on one line."""
+        words = f": {self.words}" if self.words else ""
+        where = f" @ {self.where}" if self.where else ""
+        return f"{self.origin.value}{words}{where}"
+
+    def substitute(self, dims: Mapping[Symbol, Dim]) -> Fact:
+        return Fact(self.predicate.substitute(dims), self.origin, self.words, self.where)
+
+    def __str__(self) -> str:
+        return str(self.predicate)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Declared axes and facts of one scope, in the order they were stated."""
+
+    axes: tuple[Axis, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+    def axis(self, symbol: Symbol) -> Axis:
+        """The declaration of a symbol; by default any size is allowed."""
+        return next((axis for axis in self.axes if axis.symbol is symbol), Axis(symbol.name))
+
+    def substitute(self, dims: Mapping[Symbol, Dim]) -> Facts:
+        """Symbols replaced; what became trivially true or a repetition is left out."""
+        replaced = (fact.substitute(dims) for fact in self.facts)
+        kept = {fact.predicate: fact for fact in replaced if not _is_trivial(fact.predicate)}
+        return Facts(tuple(a for a in self.axes if a.symbol not in dims), tuple(kept.values()))
+
+    def as_text(self) -> str:
+        """Both blocks, each only if it has something to say; ends without a newline."""
+        blocks: list[str] = []
+        if self.axes:
+            blocks.append("axes { " + "   ".join(map(str, self.axes)) + " }")
+        if self.facts:
+            width = max(len(str(fact)) for fact in self.facts)
+            lines = (f"  {fact!s:<{width}}  # {fact.source}" for fact in self.facts)
+            blocks.append("\n".join(("facts {", *lines, "}")))
+        return "\n".join(blocks)
+
+
+def _is_trivial(predicate: Predicate) -> bool:
+    return not predicate.symbols and predicate.holds({})
+
+
+def read_facts(cursor: Cursor) -> Facts:
+    """Reads the blocks that are there."""
+    axes: list[Axis] = []
+    facts: list[Fact] = []
+    if cursor.accept("axes"):
+        cursor.expect("{")
+        while not cursor.accept("}"):
+            axes.append(read_axis(cursor))
+    if cursor.accept("facts"):
+        cursor.expect("{")
+        while not cursor.accept("}"):
+            facts.append(_read_fact(cursor))
+    return Facts(tuple(axes), tuple(facts))
+
+
+def _read_fact(cursor: Cursor) -> Fact:
+    predicate = read_predicate(cursor)
+    comment = cursor.comment()
+    if cursor.peek().line == cursor.last.line:
+        comment = ""  # the comment belongs to the last fact of the line
+    origin, _, rest = comment.partition(": ")
+    known = {item.value: item for item in Origin}
+    if origin not in known:
+        return Fact(predicate, Origin.USER, comment)
+    words, _, where = rest.rpartition(" @ ") if " @ " in rest else (rest, "", "")
+    return Fact(predicate, known[origin], words, where)

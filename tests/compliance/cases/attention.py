@@ -1,0 +1,100 @@
+"""Attention against torch's scaled_dot_product_attention in f64."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as functional
+from tests.compliance.case import Collection, Rng, emit
+from tests.compliance.expect import as_torch
+from tests.compliance.inputs import values
+from tests.compliance.tolerance import accumulated
+
+from anyshape.ir import DType
+from anyshape.ir.types import FLOATS
+
+CASES = Collection()
+
+ATTENTION = accumulated(64, ulps=16)
+
+
+def by_sdpa(causal: str = "none", scale: float | None = None) -> Callable[..., Any]:
+    def expect(q: Any, k: Any, v: Any, *mask: Any) -> Any:
+        if 0 in (*q.shape[:3], *k.shape[1:3], v.shape[3]):
+            return np.zeros((*q.shape[:3], v.shape[3]))
+        return functional.scaled_dot_product_attention(
+            as_torch(q), as_torch(k), as_torch(v), _mask(q, k, mask, causal),
+            scale=scale, enable_gqa=q.shape[1] != k.shape[1],
+        ).numpy()  # fmt: skip
+
+    return expect
+
+
+def _mask(q: Any, k: Any, given: tuple[Any, ...], causal: str) -> torch.Tensor | None:
+    """The given mask and causality in one."""
+    if causal == "none":
+        return as_torch(given[0]) if given else None
+    rows, columns = q.shape[2], k.shape[2]
+    shift = columns - rows if causal == "bottom_right" else 0
+    seen = torch.ones(rows, columns, dtype=torch.bool).tril(shift)
+    if not given:
+        return seen
+    mask = as_torch(given[0])
+    if mask.dtype == torch.bool:
+        return mask & seen
+    return torch.where(seen, mask, torch.tensor(-math.inf, dtype=mask.dtype))
+
+
+def _operands(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> list[Any]:
+    """A bool mask leaves some rows without any key; a float mask has minus infinities."""
+    arrays = [values(rng, *pair) for pair in zip(shapes, dtypes, strict=True)]
+    for mask in arrays[3:]:
+        if mask.ndim >= 2 and mask.shape[-2] > 1:
+            mask[..., 0, :] = False if mask.dtype == np.bool_ else -np.inf
+    return arrays
+
+
+PLAIN = ("[batch, 2, seq, 4]", "[batch, 2, seq, 4]", "[batch, 2, seq, 4]")
+OTHER_LENGTH = ("[batch, 2, seq, 4]", "[batch, 2, kv, 4]", "[batch, 2, kv, 4]")
+GROUPED = ("[batch, 4, seq, 3]", "[batch, 2, kv, 3]", "[batch, 2, kv, 3]")
+OTHER_WIDTH = ("[batch, 2, seq, 4]", "[batch, 2, kv, 4]", "[batch, 2, kv, 7]")
+SYMBOLIC = (
+    "[batch, 3*heads, seq, width]", "[batch, heads, kv, width]", "[batch, heads, kv, out]",
+)  # fmt: skip
+
+
+def attention(
+    label: str, shapes: tuple[str, ...], result: str, mask: str = "",
+    facts: tuple[str, ...] = (), **attrs: Any,
+) -> None:  # fmt: skip
+    """`T` in a mask stands for the dtype of the case."""
+    for dtype in FLOATS:
+        typed = [f"{dtype}{shape}" for shape in shapes]
+        if mask:
+            typed.append(mask.replace("T[", f"{dtype}["))
+        CASES.add(
+            "attention", f"{label} {dtype}", tuple(typed), emit("attention", **attrs),
+            (f"{dtype}{result}",), by_sdpa(**attrs), facts, tolerance=ATTENTION, fill=_operands,
+            domain=tuple(f"{s} >= 1" for s in ("heads", "width") if s in shapes[0]),
+        )  # fmt: skip
+
+
+attention("plain", PLAIN, "[batch, 2, seq, 4]")
+attention("causal", PLAIN, "[batch, 2, seq, 4]", causal="top_left")
+attention("scaled", PLAIN, "[batch, 2, seq, 4]", scale=0.25)
+attention("bool mask", PLAIN, "[batch, 2, seq, 4]", "bool[seq, seq]")
+attention("float mask", OTHER_LENGTH, "[batch, 2, seq, 4]", "T[batch, 1, seq, kv]")
+attention("key mask", OTHER_LENGTH, "[batch, 2, seq, 4]", "bool[batch, 1, 1, kv]")
+attention("mask and causal", PLAIN, "[batch, 2, seq, 4]", "bool[seq, seq]", causal="top_left")
+attention("float mask and causal", PLAIN, "[batch, 2, seq, 4]", "T[seq, seq]", causal="top_left")
+attention("other length", OTHER_LENGTH, "[batch, 2, seq, 4]")
+attention("other length causal", OTHER_LENGTH, "[batch, 2, seq, 4]", causal="top_left")
+attention("cache", OTHER_LENGTH, "[batch, 2, seq, 4]", causal="bottom_right")
+attention("grouped heads", GROUPED, "[batch, 4, seq, 3]")
+attention("grouped heads causal", GROUPED, "[batch, 4, seq, 3]", causal="bottom_right")
+attention("other value width", OTHER_WIDTH, "[batch, 2, seq, 7]")
+attention("symbolic heads and widths", SYMBOLIC, "[batch, 3*heads, seq, out]")

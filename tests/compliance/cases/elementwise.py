@@ -1,0 +1,230 @@
+"""Elementwise ops: torch in f64 for floats, Python integers for integers."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from tests.compliance.case import Collection, Rng, emit
+from tests.compliance.expect import as_torch, by_integers, by_torch
+from tests.compliance.inputs import values
+from tests.compliance.tolerance import ANY_ZERO, ELEMENTWISE, EXACT, Tolerance
+
+from anyshape.ir import DType
+from anyshape.ir.types import ALL_DTYPES, FLOATS, INTEGERS, NUMERIC, SIGNED, bool_
+
+CASES = Collection()
+
+Expect = Callable[..., Any]
+
+
+# --- unary ----------------------------------------------------------------------------------------
+
+
+def unary(
+    op: str,
+    dtypes: Sequence[DType],
+    of_floats: Expect,
+    of_integers: Expect | None = None,
+    result: str = "",
+    tolerance: Tolerance = ELEMENTWISE,
+) -> None:
+    for dtype in dtypes:
+        expect = of_floats if dtype.is_float or of_integers is None else of_integers
+        CASES.add(
+            op, str(dtype), (f"{dtype}[batch, seq]",), emit(op), (f"{result or dtype}[batch, seq]",),
+            expect, tolerance=tolerance,
+        )  # fmt: skip
+    first, final = dtypes[0], result or dtypes[0]
+    for shape, inferred in [
+        ("[]", "[]"),
+        ("[seq//2 + 1, seq, 3]", "[seq//2 + 1, seq, 3]"),
+        ("[?, 4, ?]", "[?0, 4, ?1]"),
+    ]:
+        CASES.add(
+            op, f"shape {shape}", (f"{first}{shape}",), emit(op), (f"{final}{inferred}",),
+            of_floats, tolerance=tolerance,
+        )  # fmt: skip
+
+
+def _sign(x: Any) -> Any:
+    """NaN stays NaN, as in NumPy and ONNX; torch makes it 0."""
+    return np.where(np.isnan(x), x, by_torch(torch.sign)(x))
+
+
+def _sign_of_integer(x: Any) -> Any:
+    return (x > 0).astype(object) - (x < 0).astype(object)
+
+
+SIGNED_NUMBERS = FLOATS + SIGNED
+
+unary("neg", SIGNED_NUMBERS, by_torch(torch.neg), by_integers(operator.neg))
+unary("abs", SIGNED_NUMBERS, by_torch(torch.abs), by_integers(abs))
+unary("sign", SIGNED_NUMBERS, _sign, by_integers(_sign_of_integer), tolerance=ANY_ZERO)
+unary("floor", FLOATS, by_torch(torch.floor))
+unary("ceil", FLOATS, by_torch(torch.ceil))
+unary("round", FLOATS, by_torch(torch.round))
+unary("exp", FLOATS, by_torch(torch.exp))
+unary("expm1", FLOATS, by_torch(torch.expm1))
+unary("log", FLOATS, by_torch(torch.log))
+unary("log1p", FLOATS, by_torch(torch.log1p))
+unary("sqrt", FLOATS, by_torch(torch.sqrt))
+unary("rsqrt", FLOATS, by_torch(torch.rsqrt))
+unary("sin", FLOATS, by_torch(torch.sin))
+unary("cos", FLOATS, by_torch(torch.cos))
+unary("tanh", FLOATS, by_torch(torch.tanh))
+unary("erf", FLOATS, by_torch(torch.erf))
+unary("sigmoid", FLOATS, by_torch(torch.sigmoid))
+unary("logical_not", (bool_,), by_torch(torch.logical_not))
+unary("is_nan", FLOATS, by_torch(torch.isnan), result="bool")
+unary("is_inf", FLOATS, by_torch(torch.isinf), result="bool")
+
+
+# --- binary ---------------------------------------------------------------------------------------
+
+BROADCASTS = [
+    # operands, result, implied facts
+    (("[batch, seq]", "[batch, seq]"), "[batch, seq]", ()),
+    (("[batch, 1]", "[1, seq]"), "[batch, seq]", ()),
+    (("[]", "[batch, 3, seq]"), "[batch, 3, seq]", ()),
+    (("[2*((n + 31)//32), n]", "[(n + 15)//16, 1]"), "", ()),
+    (("[batch, n - 1]", "[m + 1]"), "", ()),
+    (("[?, 4]", "[batch, 1]"), "", ()),
+    (("[?]", "[4]"), "", ()),
+    (("[?, seq]", "[?, seq]"), "", ()),
+]
+
+
+def binary(
+    op: str,
+    dtypes: Sequence[DType],
+    of_floats: Expect,
+    of_integers: Expect | None = None,
+    result: str = "",
+    tolerance: Tolerance = ELEMENTWISE,
+    fill: Any = None,
+) -> None:
+    for dtype in dtypes:
+        expect = of_floats if dtype.is_float or of_integers is None else of_integers
+        CASES.add(
+            op, str(dtype), (f"{dtype}[batch, seq]", f"{dtype}[seq]"), emit(op),
+            (f"{result or dtype}[batch, seq]",), expect, tolerance=tolerance, fill=fill,
+        )  # fmt: skip
+    dtype, final = dtypes[0], result or dtypes[0]
+    expect = of_floats if dtype.is_float or of_integers is None else of_integers
+    for shapes, inferred, facts in BROADCASTS:
+        left, right = shapes
+        CASES.add(
+            op, f"{left} with {right}", (f"{dtype}{left}", f"{dtype}{right}"), emit(op),
+            (f"{final}{inferred}",), expect, facts, tolerance=tolerance, fill=fill,
+        )  # fmt: skip
+
+
+def _nonzero_divisor(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> list[Any]:
+    """Integer division by zero means nothing; floats follow IEEE."""
+    left, right = (values(rng, s, d, special=True) for s, d in zip(shapes, dtypes, strict=True))
+    if dtypes[1].is_integer:
+        right = np.where(right == 0, np.array(3, right.dtype), right)
+    return [left, right]
+
+
+binary("add", NUMERIC, by_torch(torch.add), by_integers(operator.add))
+binary("sub", NUMERIC, by_torch(torch.sub), by_integers(operator.sub))
+binary("mul", NUMERIC, by_torch(torch.mul), by_integers(operator.mul))
+binary("div", FLOATS, by_torch(torch.div))
+binary(
+    "floordiv", NUMERIC, by_torch(torch.floor_divide), by_integers(operator.floordiv),
+    tolerance=ANY_ZERO, fill=_nonzero_divisor,
+)  # fmt: skip
+binary(
+    "mod", NUMERIC, by_torch(torch.remainder), by_integers(operator.mod),
+    tolerance=ANY_ZERO, fill=_nonzero_divisor,
+)  # fmt: skip
+binary("pow", FLOATS, by_torch(torch.pow))
+binary("maximum", NUMERIC, by_torch(torch.maximum), by_integers(np.maximum), tolerance=ANY_ZERO)
+binary("minimum", NUMERIC, by_torch(torch.minimum), by_integers(np.minimum), tolerance=ANY_ZERO)
+binary("logical_and", (bool_,), by_torch(torch.logical_and))
+binary("logical_or", (bool_,), by_torch(torch.logical_or))
+binary("bitwise_and", INTEGERS, by_integers(operator.and_))
+binary("bitwise_or", INTEGERS, by_integers(operator.or_))
+binary("bitwise_xor", INTEGERS, by_integers(operator.xor))
+
+
+def _compared(function: Expect) -> Expect:
+    return lambda x, y: function(x.astype(object), y.astype(object)).astype(np.bool_)
+
+
+for _op, _torch, _python in [
+    ("eq", torch.eq, operator.eq),
+    ("ne", torch.ne, operator.ne),
+    ("lt", torch.lt, operator.lt),
+    ("le", torch.le, operator.le),
+    ("gt", torch.gt, operator.gt),
+    ("ge", torch.ge, operator.ge),
+]:
+    _dtypes = ALL_DTYPES if _op in ("eq", "ne") else NUMERIC
+    binary(_op, _dtypes, by_torch(_torch), _compared(_python), result="bool")
+
+
+# --- select, cast ---------------------------------------------------------------------------------
+
+for _dtype in ALL_DTYPES:
+    CASES.add(
+        "select", str(_dtype), ("bool[batch, 1]", f"{_dtype}[seq]", f"{_dtype}[batch, seq]"),
+        emit("select"), (f"{_dtype}[batch, seq]",), np.where, tolerance=EXACT,
+    )  # fmt: skip
+CASES.add(
+    "select", "scalars", ("bool[seq//2 + 1, seq]", "f32[]", "f32[]"), emit("select"),
+    ("f32[seq//2 + 1, seq]",), np.where,
+)  # fmt: skip
+CASES.add(
+    "select", "fresh", ("bool[?]", "i64[4]", "i64[1]"), emit("select"), ("i64[4]",), np.where,
+    ("broadcastable(?0, 4)",), sizes=({"?0": 4},),
+)  # fmt: skip
+
+
+def _in_range(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> list[Any]:
+    """Numbers that every dtype has room for, with fractions where there are any."""
+    array = rng.uniform(0, 100, shapes[0])
+    return [array.astype(dtypes[0].numpy)]
+
+
+def _cast_between_numbers(target: DType) -> Expect:
+    def convert(number: Any) -> Any:
+        return bool(number) if target is bool_ else math.trunc(float(number))
+
+    def expect(x: Any) -> Any:
+        if target.is_float:
+            return x.astype(np.float64).astype(target.numpy)
+        flat = [convert(number) for number in x.reshape(-1)]
+        return np.array(flat, target.numpy).reshape(x.shape)
+
+    return expect
+
+
+for _from in ALL_DTYPES:
+    for _to in ALL_DTYPES:
+        CASES.add(
+            "cast", f"{_from} to {_to}", (f"{_from}[seq//2 + 1, batch]",), emit("cast", to=_to),
+            (f"{_to}[seq//2 + 1, batch]",), _cast_between_numbers(_to), fill=_in_range,
+        )  # fmt: skip
+
+_TORCH_FLOATS = {
+    "f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16,
+}  # fmt: skip
+
+
+def _rounded_by_torch(to: DType) -> Expect:
+    return lambda x: as_torch(x).to(_TORCH_FLOATS[to.name]).to(torch.float64).numpy()
+
+
+for _to in FLOATS:
+    CASES.add(
+        "cast", f"f32 with special values to {_to}", ("f32[n]",), emit("cast", to=_to),
+        (f"{_to}[n]",), _rounded_by_torch(_to), sizes=({"n": 200},),
+    )  # fmt: skip
+

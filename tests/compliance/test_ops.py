@@ -1,0 +1,146 @@
+"""The compliance suite: every case of every op, on every evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.compliance.case import Case, Sizes, type_of_text
+from tests.compliance.cases import CASES
+from tests.compliance.evaluators import EVALUATORS, Evaluator
+from tests.compliance.inputs import (
+    candidate_sizes,
+    contiguous,
+    input_shapes,
+    is_legal,
+    layouts,
+    legal_sizes,
+    operands,
+    values,
+)
+from tests.compliance.tolerance import assert_close, same_bits
+
+from anyshape.base.errors import ShapeError
+from anyshape.ir import Graph, Node, parse, verify
+from anyshape.ir.build import decomposition
+from anyshape.ir.types import TensorType
+from anyshape.ir.verify import provably_same
+from anyshape.sym import FactScope
+
+COMPOUNDS = [case for case in CASES if case.graph().results and any(
+    node.op.name == case.op and node.op.is_compound for node in case.graph().nodes())]
+
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+every_evaluator = pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda e: e.name)
+
+
+@every_case
+def test_types_and_facts_are_inferred(case: Case) -> None:
+    graph = case.graph()
+    assert tuple(str(value.type) for value in graph.results) == case.types
+    implied = [str(fact.predicate) for fact in graph.facts.facts]
+    declared = [str(fact.predicate) for fact in case.declared.facts]
+    assert sorted(implied) == sorted([*declared, *case.facts])
+
+
+@every_case
+def test_text_reads_back_to_the_identical_graph(case: Case) -> None:
+    graph = case.graph()
+    again = parse(graph.as_text(), graph.weights)
+    assert again == graph
+    assert all(one is other for one, other in zip(again.nodes(), graph.nodes(), strict=True))
+    assert again.as_text() == graph.as_text()
+
+
+@every_case
+def test_the_verifier_accepts(case: Case) -> None:
+    graph = case.graph()
+    assert verify(graph) is graph
+
+
+@every_evaluator
+@every_case
+def test_values(case: Case, evaluator: Evaluator) -> None:
+    graph = case.graph()
+    bindings = legal_sizes(case, graph)
+    assert bindings, "no sizes to evaluate at"
+    for sizes, layout in zip(bindings, layouts(), strict=False):
+        check_values(case, graph, evaluator, sizes, operands(case, graph, sizes, layout))
+
+
+@every_evaluator
+@every_case
+def test_illegal_sizes_are_refused(case: Case, evaluator: Evaluator) -> None:
+    graph = case.graph()
+    illegal = [sizes for sizes in candidate_sizes(case, graph) if not is_legal(case, sizes)]
+    rng = np.random.default_rng(case.seed)
+    dtypes = [type_.dtype for type_ in graph.body.params if isinstance(type_, TensorType)]
+    for sizes in illegal[:4]:
+        pairs = zip(input_shapes(graph, sizes), dtypes, strict=True)
+        with pytest.raises(ShapeError):
+            evaluator.run(graph, [values(rng, shape, dtype) for shape, dtype in pairs])
+
+
+@every_evaluator
+@pytest.mark.parametrize("case", COMPOUNDS, ids=lambda case: case.id)
+def test_decompositions_mean_the_same(case: Case, evaluator: Evaluator) -> None:
+    """The symbolic decomposition has the type of the op, and computes what is expected."""
+    graph = case.graph()
+    node = compound_node(case, graph)
+    scope = FactScope.of(graph.facts)
+    types = [value.type for value in node.operands]
+    region = decomposition(node.op, types, node.attrs, graph.weights, scope)
+    assert provably_same(scope, region.result_types, node.types)
+    expanded = Graph(case.op, tuple(case.names), region, graph.weights)
+    verify(expanded)
+    for sizes, layout in zip(legal_sizes(case, graph), layouts(), strict=False):
+        check_values(case, expanded, evaluator, sizes, operands(case, graph, sizes, layout))
+
+
+def compound_node(case: Case, graph: Graph) -> Node:
+    (node,) = [node for node in graph.nodes() if node.op.name == case.op]
+    assert [value.node.op.name for value in node.operands] == ["param"] * len(case.inputs)
+    return node
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def check_values(
+    case: Case, graph: Graph, evaluator: Evaluator, sizes: Sizes, arrays: Sequence[Any]
+) -> None:
+    before = [contiguous(array) for array in arrays]
+    if case.check is not None:
+        case.check(lambda: evaluator.run(graph, arrays))
+        return
+    found = evaluator.run(graph, arrays)
+    wanted = expectation(case, arrays)
+    types = [type_ for text in case.types if isinstance(type_ := type_of_text(text), TensorType)]
+    assert len(found) == len(wanted) == len(types)
+    for index, (result, want, type_) in enumerate(zip(found, wanted, types, strict=True)):
+        what = f"result {index} of {case.id} at {sizes}"
+        assert isinstance(result, np.ndarray), what
+        assert result.dtype == type_.dtype.numpy, what
+        assert_shape(result, want, type_, sizes, what)
+        assert_close(result, want, type_.dtype, case.tolerance, what)
+    assert all(map(same_bits, arrays, before)), "an evaluator must not write to its inputs"
+
+
+def assert_shape(result: Any, want: Any, type_: TensorType, sizes: Sizes, what: str) -> None:
+    assert result.shape == want.shape, what
+    for dim, size in zip(type_.shape, result.shape, strict=True):
+        if dim.symbols <= sizes.keys():  # late axes have no size beforehand
+            assert dim.evaluate(sizes) == size, what
+
+
+def expectation(case: Case, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The independent results; for ops that round, from operands widened to f64."""
+    assert case.expect is not None
+    plain = [contiguous(array) for array in arrays]
+    if not case.tolerance.exact:
+        plain = [x.astype(np.float64) if x.dtype.kind in "fV" else x for x in plain]
+    with np.errstate(all="ignore"):
+        results = case.expect(*plain)
+    return tuple(map(np.asarray, results if isinstance(results, tuple) else (results,)))

@@ -1,0 +1,87 @@
+"""Indexing against NumPy, at dynamic and static sizes, with many forms of index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import anyshape as ash
+from tests.unit.frontend.tracing import bools, check, floats, integers, run
+
+SLICES = [
+    slice(None), slice(1, None), slice(None, 2), slice(-2, None), slice(None, -1), slice(1, -1),
+    slice(0, 100), slice(-100, 2), slice(3, 1), slice(None, None, 2), slice(1, None, 3),
+    slice(None, None, -1), slice(None, None, -2), slice(3, 0, -1), slice(-1, -4, -1),
+    slice(100, None, -3), slice(1, 3, -1), slice(0, None, -1), slice(None, 1, -2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", SLICES, ids=str)
+@pytest.mark.parametrize("size", [0, 1, 2, 5, 8])
+def test_slices(index: slice, size: int) -> None:
+    check(lambda x: x[index], lambda x: x[index], floats(size))
+
+
+FORMS: list[Any] = [
+    0, -1, (1, 2), (0, -1, 1), ..., (..., 0), (0, ...), (slice(None), 1), (..., slice(None, -1)),
+    None, (None, 0), (0, None), (slice(1), None, slice(2, None), None), (..., None), (1, ..., None),
+    (slice(None, None, -1), slice(None, None, 2), -1), (slice(0, 0),), (),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", FORMS, ids=str)
+def test_basic_forms(index: Any) -> None:
+    check(lambda x: x[index], lambda x: x[index], floats(3, 4, 5))
+
+
+ARRAYS: list[Any] = [
+    [0, 2, 1], [-1, 0], np.array([[0, 1], [2, -3]]), (slice(None), [1, 1]), ([0, 1], [2, 3]),
+    ([0, 1], slice(None), [2, 3]), (..., [0, 4]), (0, slice(None), [1, 2]), ([0, 1], 2),
+    (slice(None), 1, [0, 1]), ([[0], [1]], [2, 3, -1]), (None, [0, 1]), ([0, 2], None, [1, 1]),
+    np.zeros((0,), np.int64), (slice(None, None, -1), [3, 0]), (slice(1, 3), [1, 0], [0, 0]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", ARRAYS, ids=str)
+def test_index_arrays(index: Any) -> None:
+    check(lambda x: x[index], lambda x: x[index], floats(3, 4, 5))
+
+
+def test_traced_index_tensors() -> None:
+    x, rows, columns = floats(4, 6), integers(3, low=-4, high=4), integers(3, low=-6, high=6)
+    check(lambda x, i: x[i], lambda x, i: x[i], x, rows)
+    check(lambda x, i, j: x[i, j], lambda x, i, j: x[i, j], x, rows, columns)
+    check(lambda x, i: x[:, i], lambda x, i: x[:, i], x, columns)
+    check(lambda x, i: x[i], lambda x, i: x[i], x, rows.astype(np.int32))
+    check(lambda x, i: x[i[0], 1:], lambda x, i: x[i[0], 1:], x, rows)
+
+
+def test_last_token_of_each_sequence() -> None:
+    x, lengths = floats(4, 7, 2), np.array([1, 7, 3, 2])
+    last = lambda xp: lambda x, n: x[xp.arange(x.shape[0]), n - 1]  # noqa: E731
+    check(last(ash), last(np), x, lengths)
+
+
+def test_an_index_out_of_range_is_an_error_even_when_merging_would_hide_it() -> None:
+    with pytest.raises(ash.errors.EvaluationError, match="gather"):
+        run(lambda x, i, j: x[i, j], floats(3, 4), np.array([0]), np.array([5]))
+    with pytest.raises(ash.errors.EvaluationError, match="gather"):
+        run(lambda x, i: x[i], floats(3, 4), np.array([-4]))
+
+
+def test_an_integer_index_out_of_range_is_found_at_trace_time() -> None:
+    with pytest.raises(ash.errors.RequirementError, match=r"slice.*test_index\.py"):
+        run(lambda x: x[3], floats(3), static=True)
+
+
+def test_dims_as_bounds() -> None:
+    check(lambda x, k: x[: k.shape[0]], lambda x, k: x[: len(k)], floats(5), floats(3))
+    check(lambda x, k: x[-k.shape[0] :], lambda x, k: x[-len(k) :], floats(5), floats(3))
+    check(lambda x, k: x[x.shape[0] - 2], lambda x, k: x[-2], floats(5), floats(3))
+
+
+def test_a_traced_mask_selects_with_where_or_nonzero() -> None:
+    x, mask = floats(6), bools(6)
+    check(lambda x, m: x[ash.nonzero(m)], lambda x, m: x[m], x, mask)
