@@ -8,7 +8,7 @@ grid. `weight` turns an error of P into a relative error of the function that P 
 
 Coefficients are then rounded to the type. The error printed is that of the rounded ones.
 
-Arithmetic is mpmath's, with digits enough for the cancellation in targets such as (exp r - 1 - r)/r².
+Arithmetic is mpmath's, with digits enough for the cancellation in (exp r - 1 - r)/r² and its kin.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ FITS = (
         root(lambda s: s**3 / (2 * mp.atanh(s))),
         mpf(0),
         S_MAX**2,
-        {"f32": 4, "f64": 7},
+        {"f32": 3, "f64": 7},
     ),
     Fit(
         "POW32_LOG",
@@ -265,7 +265,7 @@ def constants() -> dict[str, dict[str, list[float]]]:
 
 # --- the file ------------------------------------------------------------------------------------
 
-HEADER = '''"""Coefficients and constants, written by `tools/fit_math.py`: change that and run it again.
+HEADER = '''"""Coefficients and constants, written by `tools/fit_math.py`; edit and run that instead.
 
 A polynomial is listed lowest power first; the comment says what it is a part of, and the largest
 relative error of that function, rounding aside. Numbers of f32 are exact in f32.

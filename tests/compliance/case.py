@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from tests.compliance.tolerance import EXACT, Tolerance
 
+import anyshape.ops  # noqa: F401  fills the registry
 from anyshape.base.lexer import Cursor
 from anyshape.ir import Builder, DType, Graph, Value
 from anyshape.ir.text.values import read_dtype, read_shape

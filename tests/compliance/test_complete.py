@@ -12,7 +12,6 @@ from tests.compliance.cases import CASES
 from tests.compliance.completeness import gaps, op_file
 from tests.compliance.tolerance import ELEMENTWISE
 
-import anyshape.ops  # noqa: F401  fills the registry
 from anyshape.ir import OpDef, all_ops, opdef
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.opdef import Signature, register

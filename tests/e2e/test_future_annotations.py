@@ -1,5 +1,7 @@
 """Annotations that are text because of the future import below."""
 
+# ruff: noqa: UP037 - names of axes are no forward references
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Whole functions against torch and NumPy, each traced once and run at many shapes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -9,9 +9,7 @@ graph positions(x: f32[seq, 8], table: f32[512, 8]) -> (f32[seq, 8], f32[seq, 4]
   return %0, %2, %4
 }
 --------------------------------------------------------------------------------
-axes {
-  seq: 1..512
-}
+axes { seq: 1..512 }
 graph positions(x: f32[seq, 8], table: f32[512, 8]) -> (f32[seq, 8], f32[seq, 4], f32[4]) {
   %0 = slice(table) {starts=[0, 2], stops=[seq, 6], steps=[1, 1]} : f32[seq, 4]
   %1 = slice(table) {starts=[seq - 1, 2], stops=[seq, 6], steps=[1, 1]} : f32[1, 4]

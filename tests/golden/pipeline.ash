@@ -24,10 +24,7 @@ graph model(x: f32[batch, seq, 8], mask: bool[seq]) -> f32[batch, seq, 16] {
   return %10
 }
 --------------------------------------------------------------------------------
-axes {
-  batch: 1..64
-  seq: 1..512
-}
+axes { batch: 1..64   seq: 1..512 }
 graph model(x: f32[batch, seq, 8], mask: bool[seq]) -> f32[batch, seq, 16] {
   %0 = constant() {value=@w1 f32[8, 16] sha256:067487007f235c0e53ac85f091deacb074f719fa26dfe8b051a2654b9a6bde90} : f32[8, 16]
   %1 = dot(x, %0) {contract=([2], [0])} : f32[batch, seq, 16]

@@ -15,10 +15,7 @@ graph attention(q: f32[batch, 12, seq, 64], k: f32[batch, 12, seq, 64], v: f32[b
   return %10
 }
 --------------------------------------------------------------------------------
-axes {
-  batch: 1..64
-  seq: 1..512 multiple_of 8 likely [128, 256]
-}
+axes { batch: 1..64   seq: 1..512 multiple_of 8 likely [128, 256] }
 graph attention(q: f32[batch, 12, seq, 64], k: f32[batch, 12, seq, 64], v: f32[batch, 12, seq, 64]) -> f32[batch, seq, 768] {
   %0 = dot(q, k) {contract=([3], [3]), batch=([0, 1], [0, 1])} : f32[batch, 12, seq, seq]
   %1 = constant() {value=f32 0.125} : f32[]

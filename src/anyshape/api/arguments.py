@@ -44,9 +44,9 @@ def sort_arguments(function: str, parameters: Parameters, given: Mapping[str, ob
 
 
 def _static(function: str, path: str, declared: Static, leaf: object) -> StaticValue:
-    if isinstance(leaf, (bool, int, float, str, type(None))):
-        if type(leaf) in declared.types or (float in declared.types and type(leaf) is int):
-            return leaf
+    fits = type(leaf) in declared.types or (float in declared.types and type(leaf) is int)
+    if fits and isinstance(leaf, (bool, int, float, str, type(None))):
+        return leaf
     allowed = " or ".join(sorted(kind.__name__ for kind in declared.types))
     raise TraceError(
         function,

@@ -146,5 +146,3 @@ def jit(
     if fn is None:
         return lambda function: Jitted(function, declarations)  # pyright: ignore
     return Jitted(fn, declarations)
-
-

@@ -96,9 +96,10 @@ class Builder:
     # --- whole regions ------------------------------------------------------------------------
 
     def region(self, results: Sequence[Value]) -> Region:
-        """The finished region."""
+        """The finished region. Facts on late sizes that no result needs go with their nodes."""
         params = tuple(value.type for value in self.params)
-        region = Region(params, tuple(results), self.scope.freeze())
+        born = Region(params, tuple(results), Facts()).born
+        region = Region(params, tuple(results), self.scope.freeze(born))
         return substitute_region(region, self.scope.adopted(), self.locations)
 
     def graph(self, name: str, inputs: Sequence[str], results: Sequence[Value]) -> Graph:

@@ -114,6 +114,8 @@ class ShapeContext:
             return left
         if left == 1:
             return right
+        if not left.is_constant and bcast(left, right) is left:
+            return left  # `right` is among the sizes that `left` is the broadcast of
         self.require(Broadcastable(left, right), f"operands must broadcast at axis {axis}")
         left, right = self.scope.resolve(left), self.scope.resolve(right)
         for one, other in ((left, right), (right, left)):

@@ -20,9 +20,10 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightRef
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.rewrite import Decision, DecisionLog
+from anyshape.ir.symbols import all_symbols, region_symbols
 from anyshape.passes.infra import PassContext
-from anyshape.passes.liveness import all_symbols, region_layout, region_symbols, shrink
-from anyshape.sym import Fact, Facts, Predicate, Symbol
+from anyshape.passes.liveness import region_layout, shrink
+from anyshape.sym import Facts, Origin, Symbol
 
 
 @dataclass(frozen=True)
@@ -96,13 +97,16 @@ def _used(region: Region) -> set[Value]:
 
 
 def _facts_needed(region: Region, outer: frozenset[Symbol]) -> Facts:
-    """Each fact once, and none about a size that was born at a node that is gone."""
-    present = outer | region_symbols(region) | {axis.symbol for axis in region.facts.axes}
-    kept: dict[Predicate, Fact] = {}
-    for fact in region.facts.facts:
-        if not any(symbol.is_fresh for symbol in fact.predicate.symbols - present):
-            kept.setdefault(fact.predicate, fact)
-    return replace(region.facts, facts=tuple(kept.values()))
+    """Each fact once, and no requirement of an op about a size that nothing has any more."""
+    facts = region.facts
+    stated = (fact.predicate.symbols for fact in facts.facts if fact.origin is not Origin.OP)
+    present = (outer | region_symbols(region)).union(*stated, {axis.symbol for axis in facts.axes})
+    kept = {
+        fact.predicate: fact
+        for fact in facts.facts
+        if fact.origin is not Origin.OP or fact.predicate.symbols <= present
+    }
+    return replace(facts, facts=tuple(kept.values()))
 
 
 def _weights(region: Region) -> Iterator[WeightRef]:

@@ -61,6 +61,7 @@ class FactScope:
         self._axes: dict[Symbol, Axis] = {}
         self._facts: dict[Predicate, Fact] = {}
         self._adopted: dict[Symbol, Dim] = {}
+        self._late: set[Symbol] = set()
         self._implied: list[Predicate] = []
         self._base: Prover = _NOTHING
         self._own_prover: Prover | None = None
@@ -123,9 +124,11 @@ class FactScope:
         """Requirements that are left for run time."""
         return tuple(fact for fact in self._facts.values() if fact.origin is Origin.OP)
 
-    def freeze(self) -> Facts:
-        """This scope's own facts as a value."""
-        return Facts(tuple(self._axes.values()), tuple(self._facts.values()))
+    def freeze(self, born: frozenset[Symbol] | None = None) -> Facts:
+        """This scope's own facts as a value; of late symbols only those that are `born` there."""
+        dead = self._late - born if born is not None else frozenset[Symbol]()
+        facts = (fact for fact in self._facts.values() if not fact.predicate.symbols & dead)
+        return Facts(tuple(self._axes.values()), tuple(facts))
 
     def adopted(self) -> dict[Symbol, Dim]:
         """Symbols of this scope that were unified with something better known."""
@@ -192,6 +195,7 @@ class FactScope:
         born = self._shared.next() if symbol is None else symbol
         self.reserve(born)
         self._shared.late.add(born)
+        self._late.add(born)
         if upper is not None:
             # Known, but no fact of the scope: the node that bears the symbol records it.
             bound = LessEqual(Dim.of(born), upper)
@@ -212,12 +216,17 @@ class FactScope:
         for dim, other in ((left, right), (right, left)):
             symbol = dim.symbol
             if symbol is not None and self._may_adopt(symbol, other):
-                self._adopted = {s: d.substitute({symbol: other}) for s, d in self._adopted.items()}
-                self._adopted[symbol] = other
-                self._own_prover = self._prover.extended((), (Equal(dim, other),))
-                self._implied.append(Equal(dim, other))
+                self.adopt(symbol, other)
                 return True
         return False
+
+    def adopt(self, symbol: Symbol, size: Dim) -> None:
+        """From now on `size` stands in place of `symbol`: they are known to be the same."""
+        same = Equal(Dim.of(symbol), size)
+        self._adopted = {s: d.substitute({symbol: size}) for s, d in self._adopted.items()}
+        self._adopted[symbol] = size
+        self._own_prover = self._prover.extended((), (same,))
+        self._implied.append(same)
 
     def _may_adopt(self, symbol: Symbol, other: Dim) -> bool:
         """A fresh symbol of the inputs may; a late one is what the graph computes it to be."""

@@ -80,7 +80,7 @@ def _selected(b: Builder, x: Value) -> Value:
 CASES.add(
     "cond", "a late axis inside", ("bool[]", "f32[seq]"),
     _cond(lambda b, x: [_selected(b, x)], lambda b, x: [x]),
-    ("f32[?0]",), lambda p, x: x[x != 0] if p else x,
+    ("f32[?1]",), lambda p, x: x[x != 0] if p else x,
 )  # fmt: skip
 CASES.add(
     "cond", "fresh size", ("bool[]", "i32[?, 4]"),

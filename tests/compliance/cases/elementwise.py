@@ -86,17 +86,32 @@ unary("is_inf", FLOATS, by_torch(torch.isinf), result="bool")
 
 # --- binary ---------------------------------------------------------------------------------------
 
-BROADCASTS = [
-    # operands, result, implied facts
-    (("[batch, seq]", "[batch, seq]"), "[batch, seq]", ()),
-    (("[batch, 1]", "[1, seq]"), "[batch, seq]", ()),
-    (("[]", "[batch, 3, seq]"), "[batch, 3, seq]", ()),
-    (("[2*((n + 31)//32), n]", "[(n + 15)//16, 1]"), "", ()),
-    (("[batch, n - 1]", "[m + 1]"), "", ()),
-    (("[?, 4]", "[batch, 1]"), "", ()),
-    (("[?]", "[4]"), "", ()),
-    (("[?, seq]", "[?, seq]"), "", ()),
-]
+BROADCASTS: list[tuple[str, str, str, str, tuple[dict[str, int], ...]]] = [
+    # left, right, result, implied fact, sizes
+    ("[batch, seq]", "[batch, seq]", "[batch, seq]", "", ()),
+    ("[batch, 1]", "[1, seq]", "[batch, seq]", "", ()),
+    ("[]", "[batch, 3, seq]", "[batch, 3, seq]", "", ()),
+    (
+        "[2*((n + 31)//32), n]", "[(n + 15)//16, 1]",
+        "[bcast((n + 15)//16, 2*((n + 31)//32)), n]",
+        "broadcastable(2*((n + 31)//32), (n + 15)//16)",
+        ({"n": 5}, {"n": 20}, {"n": 40}),
+    ),
+    (
+        "[batch, n - 1]", "[m + 1]", "[batch, bcast(m + 1, n - 1)]",
+        "broadcastable(n - 1, m + 1)",
+        ({"batch": 2, "n": 5, "m": 3}, {"batch": 2, "n": 2, "m": 3}, {"batch": 2, "n": 5, "m": 0}),
+    ),
+    (
+        "[?, 4]", "[batch, 1]", "[bcast(?0, batch), 4]", "broadcastable(?0, batch)",
+        ({"?0": 3, "batch": 3}, {"?0": 1, "batch": 5}, {"?0": 5, "batch": 1}),
+    ),
+    ("[?]", "[4]", "[4]", "broadcastable(?0, 4)", ({"?0": 4}, {"?0": 1})),
+    (
+        "[?, seq]", "[?, seq]", "[bcast(?0, ?1), seq]", "broadcastable(?0, ?1)",
+        ({"?0": 3, "?1": 3, "seq": 2}, {"?0": 1, "?1": 0, "seq": 3}),
+    ),
+]  # fmt: skip
 
 
 def binary(
@@ -116,11 +131,11 @@ def binary(
         )  # fmt: skip
     dtype, final = dtypes[0], result or dtypes[0]
     expect = of_floats if dtype.is_float or of_integers is None else of_integers
-    for shapes, inferred, facts in BROADCASTS:
-        left, right = shapes
+    for left, right, inferred, fact, sizes in BROADCASTS:
         CASES.add(
             op, f"{left} with {right}", (f"{dtype}{left}", f"{dtype}{right}"), emit(op),
-            (f"{final}{inferred}",), expect, facts, tolerance=tolerance, fill=fill,
+            (f"{final}{inferred}",), expect, (fact,) if fact else (), sizes=sizes,
+            tolerance=tolerance, fill=fill,
         )  # fmt: skip
 
 

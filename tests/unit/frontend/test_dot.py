@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.unit.frontend.tracing import check, floats, integers
 
 import anyshape as ash
-from tests.unit.frontend.tracing import check, floats, integers
 
 PAIRS = [
     ((3, 4), (4, 5)), ((4,), (4,)), ((4,), (4, 5)), ((3, 4), (4,)), ((2, 3, 4), (4, 5)),
@@ -33,7 +33,8 @@ def test_a_numpy_array_on_the_left() -> None:
 
 EQUATIONS = [
     ("ij,jk->ik", (2, 3), (3, 4)), ("bqd,bkd->bqk", (2, 3, 4), (2, 5, 4)), ("i,j->ij", (2,), (3,)),
-    ("ij,jk", (2, 3), (3, 4)), ("bhqk,bhkd->bqhd", (2, 3, 4, 5), (2, 3, 5, 6)), ("i,i->", (3,), (3,)),
+    ("ij,jk", (2, 3), (3, 4)), ("bhqk,bhkd->bqhd", (2, 3, 4, 5), (2, 3, 5, 6)),
+    ("i,i->", (3,), (3,)),
     ("ij,ij->ij", (2, 3), (2, 3)), ("ij,k->jk", (2, 3), (4,)), ("ab,bc->ca", (2, 3), (3, 4)),
 ]  # fmt: skip
 

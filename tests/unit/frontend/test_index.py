@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.frontend.tracing import bools, check, floats, integers, run
 
 import anyshape as ash
-from tests.unit.frontend.tracing import bools, check, floats, integers, run
 
 SLICES = [
     slice(None), slice(1, None), slice(None, 2), slice(-2, None), slice(None, -1), slice(1, -1),

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.frontend.tracing import bools, check, floats, integers, run
 
 import anyshape as ash
-from tests.unit.frontend.tracing import bools, check, floats, integers, run
 
 AXES: list[Any] = [None, 0, 1, -1, (0, 2), (-1, 0), ()]
 

@@ -325,7 +325,7 @@ graph g(x: f32[n]) -> i64[m, 1] {
 
 def test_facts_are_neither_lost_nor_doubled():
     text = """
-graph g(x: f32[n], y: f32[m]) -> f32[n] {
+graph g(x: f32[n], y: f32[2*m]) -> f32[n] {
   %0 = constant() {value=f32 1}
   %1 = mul(x, %0)
   %2 = dot(%1, y) {contract=([0], [0])}
@@ -333,6 +333,7 @@ graph g(x: f32[n], y: f32[m]) -> f32[n] {
   return %3
 }"""
     before = parse(text)
+    assert [str(fact) for fact in before.facts.facts] == ["n == 2*m"]
     after = rewrite(before, RuleSet.of([MUL_ONE]))
     assert after.facts == before.facts
 

@@ -11,7 +11,7 @@ from tests.unit.passes.instances import FAMILIES, INSTANCES, NAMED, Instance, wi
 from tests.unit.passes.sampling import Draw, same_bits
 
 from anyshape.ir.interpret import evaluate
-from anyshape.ir.rewrite import DecisionLog, Rule, RuleSet, Var, op, rewrite
+from anyshape.ir.rewrite import DecisionLog, Rule, RuleSet, Var, rewrite
 from anyshape.ir.types import FLOATS
 from anyshape.ir.verify import verify
 from anyshape.passes.rules import CANONICAL
@@ -46,7 +46,7 @@ def test_law_holds_bit_for_bit(name: str, seed: int):
 
 FALSE_LAWS = [
     (Rule("sub-zero", "x + 0.0 -> x", x + 0, x), "add", 0.0),
-    (Rule("mul-zero", "x * 0.0 -> 0.0", x * 0, op("mul", x - x, 0)), "mul", 0.0),
+    (Rule("mul-zero", "x * 0.0 -> x - x", x * 0, x - x), "mul", 0.0),
     (Rule("sub-negative-zero", "x - -0.0 -> x", x - -0.0, x), "sub", -0.0),
 ]
 

@@ -99,9 +99,10 @@ def test_a_float_operand_that_broadcasts_stays():
 
 
 def test_an_undecided_broadcast_stays():
-    """`one` may be 1 or n: x * ones[one] is x only in one of the cases."""
+    """`m` may be 1 or n, and n may be 1: x * ones[m] is x only in one of the cases."""
     body = "%0 = constant() {value=f32 1}\n%1 = broadcast(%0) {shape=[m]}\n%2 = mul(x, %1)"
-    why = refusals(body, "x: f32[n], y: f32[m]", "f32[bcast(m, n)]")
+    head = "facts { broadcastable(n, m) }"
+    why = refusals(body, "x: f32[n], y: f32[m]", "f32[bcast(m, n)]", head)
     assert "mul-neutral" in why
 
 
@@ -247,12 +248,28 @@ def test_an_unknown_branch_stays():
     assert "cond" in canonical(body + "%2 = neg(%1)", "x: f32[n], y: f32[]", "f32[n]")
 
 
-def test_a_known_branch_with_a_late_size_is_refused():
+def test_a_known_branch_settles_a_late_size():
     then = "%0 = concat(a0, a0) {axis=0}\n    return %0"
     body = COND.format(predicate="constant() {value=bool true}", then="2*n", then_body=then)
     body = body.replace("%1 = cond(%0, x)", "%1 = cond(%0, x) late [m <= max(n, 2*n)]")
-    why = refusals(body + "%2 = neg(%1)", "x: f32[n]", "f32[m]")
-    assert why["cond-known"] == "it bears late axes: m <= max(n, 2*n)"
+    body += "%2 = dim_value() {value=m}\n%3 = reshape(%2) {shape=[1]}\n"
+    body += "%4 = cast(%3) {to=f32}\n%5 = mul(%1, %4)"
+    assert canonical(body, "x: f32[n]", "f32[m]") == (
+        "  %0 = concat(x, x) {axis=0} : f32[2*n]\n"
+        "  %1 = dim_value() {value=2*n} : i64[]\n"
+        "  %2 = reshape(%1) {shape=[1]} : i64[1]\n"
+        "  %3 = cast(%2) {to=f32} : f32[1]\n"
+        "  %4 = mul(%0, %3) : f32[2*n]\n"
+        "  return %4\n"
+    )
+
+
+def test_a_branch_that_computes_its_size_stays():
+    then = "%0 = nonzero(a0)\n    %1 = cast(%0) {to=f32}\n"
+    then += "    %2 = sum(%1) {axes=[1]}\n    return %2"
+    body = COND.format(predicate="constant() {value=bool true}", then="?", then_body=then)
+    why = refusals(body + "%2 = neg(%1)", "x: f32[n]", "f32[?]")
+    assert why["cond-known"] == "the branch itself computes a size of its results"
 
 
 def test_a_loop_that_may_run_stays():

@@ -65,7 +65,7 @@ def parameters_of(function: Callable[..., Any], given: Mapping[str, object]) -> 
     children: list[Structure] = []
     leaves: list[tuple[str, LeafType]] = []
     signature = inspect.signature(function)
-    for name, parameter in signature.parameters.items():
+    for parameter in signature.parameters.values():
         structure, found = reader.parameter(parameter, given)
         children.append(structure)
         leaves.extend(found)
@@ -164,7 +164,7 @@ class _Reader:
         names = {**self.names, **(vars(module) if module else {})}
         declared: dict[str, object] = {}
         for base in reversed(kind.__mro__):
-            declared.update(base.__dict__.get("__annotations__", {}))
+            declared.update(inspect.get_annotations(base))
         return {
             field: self.evaluated(join(path, field), _unwrapped(value), names)
             for field, value in declared.items()
@@ -189,7 +189,7 @@ def _closure(function: object) -> dict[str, object]:
 
 
 def _has_fields(kind: type) -> bool:
-    return dataclasses.is_dataclass(kind) or is_named_tuple(kind)
+    return is_named_tuple(kind) or dataclasses.is_dataclass(kind)
 
 
 def _static_types(annotation: object) -> Iterator[type]:

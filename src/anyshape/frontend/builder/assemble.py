@@ -40,7 +40,7 @@ def split(x: ArrayLike, sections: int | Sequence[Size], axis: int = 0) -> list[T
     Equal parts need a size that is divisible by their number: a fact that is required, and checked
     when it runs unless it is known.
     """
-    (operand,) = promoted(x)
+    operand = asarray(x)
     normal = normal_axis(axis, operand.ndim)
     size = operand.shape[normal]
     if isinstance(sections, int):
@@ -68,7 +68,7 @@ def cut(x: Tensor, axis: int, start: Dim, stop: Dim) -> Tensor:
 
 def pad(x: ArrayLike, pad_width: Width, value: ArrayLike = 0) -> Tensor:
     """Elements added around: `n` everywhere, `(low, high)` everywhere, or one pair per axis."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     pairs = _pairs(pad_width, operand.ndim)
     if len(pairs) != operand.ndim:
         raise active().refuse(
@@ -100,5 +100,5 @@ def repeat_axis(x: Tensor, axis: int, times: Size) -> Tensor:
 
 def repeat(x: ArrayLike, repeats: Size, axis: int) -> Tensor:
     """Every slice along `axis` that many times, one after the other."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     return repeat_axis(operand, normal_axis(axis, operand.ndim), repeats)

@@ -10,7 +10,9 @@ One that may be either is taken as a position, and checked when it runs.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from typing import SupportsIndex, cast
 
 from anyshape.frontend.builder.tracer import active
 from anyshape.sym import Dim, maximum, minimum
@@ -64,7 +66,7 @@ def _bound(bound: object) -> Bound:
     if isinstance(bound, Dim):
         return bound if bound.constant is None else bound.constant
     if isinstance(bound, int) or hasattr(bound, "__index__"):
-        return int(bound)  # pyright: ignore[reportArgumentType]
+        return operator.index(cast(SupportsIndex, bound))
     raise active().refuse(
         f"the bound of a slice is a {type(bound).__name__}", "use an integer or a dim"
     )

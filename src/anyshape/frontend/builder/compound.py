@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from anyshape.frontend.builder.axes import normal_axis
-from anyshape.frontend.builder.convert import ArrayLike, cast_to, floating, promoted
+from anyshape.frontend.builder.convert import ArrayLike, as_float, asarray, cast_to, floating
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import bool_
 
@@ -20,26 +20,26 @@ Causal = Literal["none", "top_left", "bottom_right"]
 
 
 def relu(x: ArrayLike) -> Tensor:
-    return active().emit("relu", *promoted(x))
+    return active().emit("relu", asarray(x))
 
 
 def gelu(x: ArrayLike, approximate: Literal["none", "tanh"] = "none") -> Tensor:
     """Exact with erf, or approximated with tanh."""
-    return active().emit("gelu", *floating(x), approximate=approximate)
+    return active().emit("gelu", as_float(x), approximate=approximate)
 
 
 def silu(x: ArrayLike) -> Tensor:
     """x * sigmoid(x)."""
-    return active().emit("silu", *floating(x))
+    return active().emit("silu", as_float(x))
 
 
 def softmax(x: ArrayLike, axis: int = -1) -> Tensor:
-    (operand,) = floating(x)
+    operand = as_float(x)
     return active().emit("softmax", operand, axis=normal_axis(axis, operand.ndim))
 
 
 def log_softmax(x: ArrayLike, axis: int = -1) -> Tensor:
-    (operand,) = floating(x)
+    operand = as_float(x)
     return active().emit("log_softmax", operand, axis=normal_axis(axis, operand.ndim))
 
 
@@ -94,7 +94,7 @@ def attention(
     """
     tensors = floating(q, k, v)
     if mask is not None:
-        (given,) = promoted(mask)
+        given = asarray(mask)
         tensors.append(given if given.dtype == bool_ else cast_to(given, tensors[0].dtype))
     if isinstance(causal, bool):
         causal = "top_left" if causal else "none"

@@ -34,7 +34,9 @@ def asarray(x: ArrayLike | Sequence[Any], dtype: DType | None = None) -> Tensor:
     if isinstance(x, (list, tuple)):
         x = np.asarray(x, None if dtype is None else dtype.numpy)
     operand = classify(cast("ArrayLike", x))
-    return as_tensor(operand, dtype or common_dtype([operand]))
+    with active().located():
+        wanted = dtype or common_dtype([operand])
+    return as_tensor(operand, wanted)
 
 
 def classify(operand: ArrayLike) -> Strong | Weak:
@@ -116,3 +118,8 @@ def promoted(*operands: ArrayLike, at_least: DType | None = None) -> list[Tensor
 def floating(*operands: ArrayLike) -> list[Tensor]:
     """The operands in a common float type; integers become f32."""
     return promoted(*operands, at_least=f32)
+
+
+def as_float(x: ArrayLike) -> Tensor:
+    """`x` as a tensor of floats."""
+    return floating(x)[0]

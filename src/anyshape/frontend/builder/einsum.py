@@ -32,9 +32,7 @@ def einsum(equation: str, *operands: ArrayLike) -> Tensor:
     return permuted(product, [term.index(letter) for letter in result])
 
 
-def _multiplied(
-    left: str, lhs: Tensor, right: str, rhs: Tensor, wanted: str
-) -> tuple[str, Tensor]:
+def _multiplied(left: str, lhs: Tensor, right: str, rhs: Tensor, wanted: str) -> tuple[str, Tensor]:
     """The product of two, with the letters that are wanted later."""
     left, lhs = _summed(left, lhs, wanted + right)
     right, rhs = _summed(right, rhs, wanted + left)

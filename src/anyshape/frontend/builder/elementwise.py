@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder.convert import (
     ArrayLike,
+    as_float,
     as_tensor,
+    asarray,
     classify,
     floating,
     promoted,
@@ -83,16 +85,16 @@ def minimum(x: ArrayLike, y: ArrayLike) -> Tensor:
 
 
 def negative(x: ArrayLike) -> Tensor:
-    return active().emit("neg", *promoted(x))
+    return active().emit("neg", asarray(x))
 
 
 def abs(x: ArrayLike) -> Tensor:
-    (operand,) = promoted(x)
+    operand = asarray(x)
     return operand if operand.dtype.kind in ("uint", "bool") else active().emit("abs", operand)
 
 
 def sign(x: ArrayLike) -> Tensor:
-    return active().emit("sign", *promoted(x))
+    return active().emit("sign", asarray(x))
 
 
 def square(x: ArrayLike) -> Tensor:
@@ -105,7 +107,7 @@ def reciprocal(x: ArrayLike) -> Tensor:
 
 def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor:
     """`x` within the bounds that are given."""
-    (result,) = promoted(x)
+    result = asarray(x)
     if min is not None:
         result = maximum(result, min)
     return result if max is None else minimum(result, max)
@@ -115,7 +117,7 @@ def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = Non
 
 
 def _float_function(op: str, x: ArrayLike) -> Tensor:
-    return active().emit(op, *floating(x))
+    return active().emit(op, as_float(x))
 
 
 def exp(x: ArrayLike) -> Tensor:
@@ -167,7 +169,7 @@ def sigmoid(x: ArrayLike) -> Tensor:
 
 
 def _rounding(op: str, x: ArrayLike) -> Tensor:
-    (operand,) = promoted(x)
+    operand = asarray(x)
     return active().emit(op, operand) if operand.dtype.is_float else operand
 
 
@@ -228,7 +230,7 @@ def greater_equal(x: ArrayLike, y: ArrayLike) -> Tensor:
 
 def as_bool(x: ArrayLike) -> Tensor:
     """True where `x` is not zero."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     return operand if operand.dtype == bool_ else not_equal(operand, 0)
 
 
@@ -267,7 +269,7 @@ def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Tensor:
 
 def bitwise_not(x: ArrayLike) -> Tensor:
     """Every bit flipped, by xor with ones."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     if operand.dtype == bool_:
         return logical_not(operand)
     ones = 2**operand.dtype.bits - 1 if operand.dtype.kind == "uint" else -1
@@ -280,4 +282,3 @@ def bitwise_not(x: ArrayLike) -> Tensor:
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Tensor:
     """Elements of `x` where the condition is true, of `y` elsewhere."""
     return active().emit("select", as_bool(condition), *promoted(x, y))
-

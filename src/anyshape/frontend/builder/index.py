@@ -6,6 +6,7 @@ Then index tensors: they broadcast together, and one gather over the merged axes
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import EllipsisType
@@ -69,7 +70,7 @@ def _sorted_item(item: Item) -> Basic | EllipsisType | Tensor | None:
     if is_tensor(item):
         return item
     if isinstance(item, (int, np.integer)):
-        return int(item)
+        return operator.index(cast(int, item))
     return _constant_index(item)
 
 

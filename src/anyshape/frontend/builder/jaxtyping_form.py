@@ -7,14 +7,12 @@ here (any number of axes, broadcasting axes, several element types) is refused w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from anyshape.ir.types import DTYPES, DType, TensorType
 
-_NUMPY_NAMES: Mapping[str, DType] = {
-    str(dtype.numpy): dtype for dtype in DTYPES.values()
-}
+_NUMPY_NAMES: Mapping[str, DType] = {str(dtype.numpy): dtype for dtype in DTYPES.values()}
 
 _REFUSED = {
     "*": "any number of axes",
@@ -45,7 +43,8 @@ def tensor_type(annotation: Any) -> TensorType:
 
 
 def _dtype(annotation: Any) -> DType:
-    names = annotation.dtypes if isinstance(annotation.dtypes, (tuple, list)) else ()
+    listed = isinstance(annotation.dtypes, (tuple, list))
+    names = cast(Sequence[str], annotation.dtypes) if listed else ()
     known = {_NUMPY_NAMES[name] for name in names if name in _NUMPY_NAMES}
     if len(known) != 1:
         raise UnsupportedFormError(
@@ -70,5 +69,3 @@ def _size(token: str) -> int | str | None:
 
 def _short(annotation: Any) -> str:
     return str(getattr(annotation, "__name__", annotation))
-
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyshape.frontend.builder.convert import ArrayLike, promoted
+from anyshape.frontend.builder.convert import ArrayLike, asarray
 from anyshape.frontend.builder.tracer import active
 
 if TYPE_CHECKING:
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 def argwhere(x: ArrayLike) -> Tensor:
     """The index of each element that is not zero, one row each: i64[count, rank]."""
-    return active().emit("nonzero", *promoted(x))
+    return active().emit("nonzero", asarray(x))
 
 
 def nonzero(x: ArrayLike) -> tuple[Tensor, ...]:
     """As `argwhere`, but one index tensor per axis, as NumPy gives it: `x[nonzero(x > 0)]`."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     rows = argwhere(operand)
     return tuple(rows[:, axis] for axis in range(operand.ndim))

@@ -14,7 +14,7 @@ from anyshape.frontend.builder.axes import (
     normal_axes,
     normal_axis,
 )
-from anyshape.frontend.builder.convert import ArrayLike, promoted
+from anyshape.frontend.builder.convert import ArrayLike, asarray
 from anyshape.frontend.builder.elementwise import where
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import Shape
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def reshape(x: ArrayLike, *sizes: Size | Sequence[Size]) -> Tensor:
     """The same elements in another shape; one size may be -1 and is then computed."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     wanted = given_sizes(sizes)
     open_ = [index for index, size in enumerate(wanted) if size == -1]
     if len(open_) > 1:
@@ -51,7 +51,8 @@ def _missing_size(old: Shape, given: Shape) -> Dim:
     Sizes that occur on both sides cancel before dividing, so that `[batch, 3, 4]` to `[batch, -1]`
     is 12 for every batch, also for 0.
     """
-    rest, divisors = list(old), []
+    rest = list(old)
+    divisors: list[Dim] = []
     for size in given:
         if size in rest:
             rest.remove(size)
@@ -71,7 +72,7 @@ def ravel(x: ArrayLike) -> Tensor:
 
 def expand_dims(x: ArrayLike, axis: Axes) -> Tensor:
     """New axes of size 1 at these positions of the result."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     count = 1 if isinstance(axis, int) else len(axis)
     new = normal_axes(axis, operand.ndim + count)
     old = iter(operand.shape)
@@ -82,7 +83,7 @@ def expand_dims(x: ArrayLike, axis: Axes) -> Tensor:
 
 def squeeze(x: ArrayLike, axis: Axes) -> Tensor:
     """Without these axes, which must have size 1. A dynamic size is checked when it runs."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     gone = normal_axes(axis, operand.ndim)
     for index in gone:
         why = f"squeeze: axis {index} of {describe(operand)} must have size 1"
@@ -95,7 +96,7 @@ def squeeze(x: ArrayLike, axis: Axes) -> Tensor:
 
 def transpose(x: ArrayLike, *axes: int | Sequence[int]) -> Tensor:
     """Result axis i is operand axis axes[i]; without axes, their order is reversed."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     rank = operand.ndim
     given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
     order = tuple(axis for axis in given if isinstance(axis, int))
@@ -114,7 +115,7 @@ def permuted(x: Tensor, perm: Sequence[int]) -> Tensor:
 
 
 def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Tensor:
-    (operand,) = promoted(x)
+    operand = asarray(x)
     first, second = (normal_axis(axis, operand.ndim) for axis in (axis1, axis2))
     perm = list(range(operand.ndim))
     perm[first], perm[second] = second, first
@@ -123,18 +124,16 @@ def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Tensor:
 
 def moveaxis(x: ArrayLike, source: Axes, destination: Axes) -> Tensor:
     """The axes `source` at the positions `destination`; the others keep their order."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     rank = operand.ndim
-    moved = dict(
-        zip(normal_axes(destination, rank), normal_axes(source, rank), strict=True)
-    )
+    moved = dict(zip(normal_axes(destination, rank), normal_axes(source, rank), strict=True))
     others = iter(axis for axis in range(rank) if axis not in moved.values())
     return permuted(operand, [moved[i] if i in moved else next(others) for i in range(rank)])
 
 
 def matrix_transpose(x: ArrayLike) -> Tensor:
     """The last two axes swapped."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     if operand.ndim < 2:
         raise active().refuse(
             f"a matrix transpose needs at least two axes, got {describe(operand)}",
@@ -147,14 +146,14 @@ def matrix_transpose(x: ArrayLike) -> Tensor:
 
 
 def broadcast_to(x: ArrayLike, shape: Size | Sequence[Size]) -> Tensor:
-    (operand,) = promoted(x)
+    operand = asarray(x)
     wanted = make_shape(shape)
     return operand if operand.shape == wanted else active().emit("broadcast", operand, shape=wanted)
 
 
 def flip(x: ArrayLike, axis: Axes | None = None) -> Tensor:
     """Reversed along the axes, or along all."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     axes = tuple(sorted(normal_axes(axis, operand.ndim)))
     return active().emit("reverse", operand, axes=axes) if axes else operand
 
@@ -164,13 +163,13 @@ def flip(x: ArrayLike, axis: Axes | None = None) -> Tensor:
 
 def gather(x: ArrayLike, indices: ArrayLike, axis: int = 0) -> Tensor:
     """Slices of `x` along `axis`. Indices must not be negative: see `take`."""
-    (operand,), (index,) = promoted(x), promoted(indices)
+    operand, index = asarray(x), asarray(indices)
     return active().emit("gather", operand, index, axis=normal_axis(axis, operand.ndim))
 
 
 def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Tensor:
     """Slices of `x` along `axis`, or elements of the flattened tensor; -1 is the last."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     if axis is None:
         operand, axis = ravel(operand), 0
     size = operand.shape[normal_axis(axis, operand.ndim)]
@@ -179,5 +178,5 @@ def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Tensor:
 
 def from_front(indices: ArrayLike, size: Dim) -> Tensor:
     """Indices with those below zero counted from the end."""
-    (index,) = promoted(indices)
+    index = asarray(indices)
     return where(index < 0, index + size, index) if index.dtype.kind == "int" else index

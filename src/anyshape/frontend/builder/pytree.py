@@ -90,7 +90,7 @@ def join(path: str, key: Hashable) -> str:
 
 
 def is_named_tuple(kind: type) -> bool:
-    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+    return hasattr(kind, "_fields") and issubclass(kind, tuple)
 
 
 def container_kind(tree: object) -> type | None:
@@ -124,8 +124,10 @@ def _rebuild(structure: Structure, leaves: Iterator[object]) -> object:
         return None
     if kind is dict:
         return dict(zip(structure.keys, values, strict=True))
-    if kind in (list, tuple):
-        return kind(values)
+    if kind is list:
+        return values
+    if kind is tuple:
+        return tuple(values)
     return kind(**dict(zip(map(str, structure.keys), values, strict=True)))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder.axes import Axes, normal_axes, normal_axis
-from anyshape.frontend.builder.convert import ArrayLike, cast_to, floating, promoted
+from anyshape.frontend.builder.convert import ArrayLike, as_float, asarray, cast_to
 from anyshape.frontend.builder.elementwise import as_bool, exp, isinf, log, sqrt, square, where
 from anyshape.frontend.builder.movement import squeeze
 from anyshape.frontend.builder.tracer import active
@@ -32,21 +32,21 @@ def _accumulator(dtype: DType) -> DType:
 
 
 def sum(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    (operand,) = promoted(x)
+    operand = asarray(x)
     return _reduce("sum", cast_to(operand, _accumulator(operand.dtype)), axis, keepdims)
 
 
 def prod(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    (operand,) = promoted(x)
+    operand = asarray(x)
     return _reduce("prod", cast_to(operand, _accumulator(operand.dtype)), axis, keepdims)
 
 
 def max(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    return _reduce("max", *promoted(x), axis, keepdims)
+    return _reduce("max", asarray(x), axis, keepdims)
 
 
 def min(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    return _reduce("min", *promoted(x), axis, keepdims)
+    return _reduce("min", asarray(x), axis, keepdims)
 
 
 def any(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
@@ -60,14 +60,14 @@ def all(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tenso
 
 
 def mean(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    return _reduce("mean", *floating(x), axis, keepdims)
+    return _reduce("mean", as_float(x), axis, keepdims)
 
 
 def var(
     x: ArrayLike, axis: Axes | None = None, keepdims: bool = False, correction: int = 0
 ) -> Tensor:
     """Mean squared distance from the mean; the count is lowered by `correction`."""
-    (operand,) = floating(x)
+    operand = as_float(x)
     squares = square(operand - mean(operand, axis, keepdims=True))
     if correction == 0:
         return mean(squares, axis, keepdims)
@@ -83,7 +83,7 @@ def std(
 
 def logsumexp(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """log(sum(exp(x))), shifted by the maximum so that nothing overflows."""
-    (operand,) = floating(x)
+    operand = as_float(x)
     top = max(operand, axis, keepdims=True)
     top = where(isinf(top), 0.0, top)
     total = log(sum(exp(operand - top), axis, keepdims=True)) + top
@@ -102,7 +102,7 @@ def argmin(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Ten
 
 def _arg_reduce(op: str, x: ArrayLike, axis: int | None, keepdims: bool) -> Tensor:
     tracer = active()
-    (operand,) = promoted(x)
+    operand = asarray(x)
     if axis is not None:
         normal = normal_axis(axis, operand.ndim)
         return tracer.emit(op, operand, axis=normal, keepdims=keepdims)

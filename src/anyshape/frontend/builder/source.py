@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder.axes import Size, describe, make_shape
-from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to, promoted
+from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to
 from anyshape.frontend.builder.elementwise import where
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import DType, f32, i64
@@ -48,9 +48,7 @@ def iota(shape: Sizes, axis: int, dtype: DType = i64) -> Tensor:
     return active().emit("iota", shape=make_shape(shape), axis=axis, dtype=dtype)
 
 
-def arange(
-    start: Size, stop: Size | None = None, step: int = 1, dtype: DType = i64
-) -> Tensor:
+def arange(start: Size, stop: Size | None = None, step: int = 1, dtype: DType = i64) -> Tensor:
     """start, start + step, … before `stop`; one argument is the stop."""
     if step == 0:
         raise active().refuse("arange with step 0", "use a step other than 0")
@@ -76,7 +74,7 @@ def eye(rows: Size, columns: Size | None = None, dtype: DType = f32) -> Tensor:
 
 def one_hot(indices: ArrayLike, classes: Size, dtype: DType = f32) -> Tensor:
     """A new last axis of size `classes` that is 1 at the index and 0 elsewhere."""
-    (index,) = promoted(indices)
+    index = asarray(indices)
     columns = cast_to(arange(classes), index.dtype)
     wide = active().emit("reshape", index, shape=(*index.shape, 1))
     return cast_to(wide == columns, dtype)
@@ -96,7 +94,7 @@ def triu(x: ArrayLike, k: int = 0) -> Tensor:
 
 def _plane(x: ArrayLike) -> tuple[Tensor, Tensor, Tensor]:
     """Row and column of every element of the last two axes, and the tensor."""
-    (operand,) = promoted(x)
+    operand = asarray(x)
     if operand.ndim < 2:
         raise active().refuse(
             f"a triangle needs at least two axes, got {describe(operand)}",

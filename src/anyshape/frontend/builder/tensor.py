@@ -250,7 +250,7 @@ class Tensor(Traced):
     def _no_data(self, what: str, fix: str) -> NoReturn:
         raise self.tracer.refuse(f"{what} needs the data of a {self.type} while tracing", fix)
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> bool:  # noqa: PLE0304 - it never returns
         self._no_data(
             "the truth value", "use ash.cond(p, f, g) for branches, ash.where(p, x, y) for elements"
         )
@@ -261,7 +261,7 @@ class Tensor(Traced):
     def __int__(self) -> int:
         self._no_data("int()", "keep it a tensor; ash functions take scalar tensors")
 
-    def __index__(self) -> int:
+    def __index__(self) -> int:  # noqa: PLE0305 - it never returns
         self._no_data(
             "using it as an integer",
             "for sizes use dims of .shape; to index use x[tensor]; "

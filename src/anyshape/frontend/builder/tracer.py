@@ -11,7 +11,7 @@ notes the outer tensor as a capture, for every region on the way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -59,7 +59,7 @@ class Tracer:
         return Tracer(self.function, inner, self._make, self, self.axes)
 
     @contextmanager
-    def active(self) -> Iterator[None]:
+    def active(self) -> Generator[None]:
         """Within, functions without tensor operands add to this region."""
         before = _ACTIVE.set(self)
         try:
@@ -165,7 +165,7 @@ class Traced:
 
 
 @contextmanager
-def _fill_location(place: Location | None) -> Iterator[None]:
+def _fill_location(place: Location | None) -> Generator[None]:
     try:
         yield
     except AnyshapeError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+from anyshape.base.location import Location
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs
@@ -13,11 +14,15 @@ from anyshape.ir.opdef import PARAM, ParamAttrs
 def inline_region(region: Region, args: Sequence[Value], builder: Builder) -> list[Value]:
     """The results of `region` on `args`, built in the region that `builder` makes.
 
-    What the body requires is required again there: now it holds whenever the graph runs.
+    What the body requires is required there: now it must hold whenever the graph runs. That
+    includes facts of nodes that were rewritten away, which no node would require again.
     """
     values: dict[Value, Value] = {}
     for node in region.nodes():
         values.update(zip(node.results, _inlined(node, args, values, builder), strict=True))
+    for fact in region.facts.facts:
+        where = Location(fact.where) if fact.where else None
+        builder.scope.require(fact.predicate, fact.words, where)
     return [values[value] for value in region.results]
 
 

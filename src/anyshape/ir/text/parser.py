@@ -30,7 +30,7 @@ from anyshape.ir.text.printer import types_text
 from anyshape.ir.text.values import read_dtype, read_list, read_shape, read_value
 from anyshape.ir.types import TOKEN, TensorType, Type
 from anyshape.ir.verify import provably_same
-from anyshape.sym import FactScope, read_dim, read_facts
+from anyshape.sym import HOLE, FactScope, read_dim, read_facts
 
 
 def parse(text: str, weights: WeightStore | None = None, file: str = "<text>") -> Graph:
@@ -116,18 +116,20 @@ class _Parser:
 
     def _annotated(self, builder: Builder, node: Node, start: Token) -> Node:
         """The node with its types as written, which must mean the same as the inferred ones."""
-        declared = self._types()
-        self._check_types(builder, declared, node.types, start)
+        declared = self._check_types(builder, self._types(), node.types, start)
         if tuple(declared) == node.types:
             return node
         return Node.make(node.op, node.operands, node.attrs, declared, node.regions, node.late)
 
     def _check_types(
         self, builder: Builder, declared: Sequence[Type], found: Sequence[Type], start: Token
-    ) -> None:
-        if not provably_same(builder.scope, declared, found):
+    ) -> list[Type]:
+        """The declared types, `?` in them filled in; they must mean the same as `found`."""
+        filled = [_filled(*pair) for pair in zip(declared, found, strict=False)]
+        if len(declared) != len(found) or not provably_same(builder.scope, filled, found):
             problem = f"the type is {types_text(found)}, not {types_text(declared)}"
             self.cursor.fail(problem, "leave the type out to have it inferred", start)
+        return filled
 
     def _op(self) -> AnyOp:
         name = self.cursor.expect_kind(TokenKind.NAME, "the name of an op").text
@@ -198,3 +200,13 @@ class _Parser:
             hint = f"values here are {', '.join(values) or '(none)'}"
             self.cursor.fail(f"'{label}' is not defined", hint, start)
         return values[label]
+
+
+def _filled(declared: Type, found: Type) -> Type:
+    """A dim written as `?` in a declared type is whatever was inferred."""
+    if not isinstance(declared, TensorType) or not isinstance(found, TensorType):
+        return declared
+    if declared.rank != found.rank:
+        return declared
+    dims = zip(declared.shape, found.shape, strict=True)
+    return declared.with_shape(tuple(have if want is HOLE else want for want, have in dims))

@@ -72,8 +72,15 @@ def literal_text(value: TensorLiteral) -> str:
 def _number_text(number: Any) -> str:
     if isinstance(number, np.bool_):
         return "true" if number else "false"
-    # float() of a narrow float is exact, and rounding back gives the same bits.
-    return str(int(number)) if isinstance(number, np.integer) else str(float(number))
+    return str(int(number)) if number.dtype.kind in "iu" else _float_text(number)
+
+
+def _float_text(number: Any) -> str:
+    """The shortest text that is read back as the same bits."""
+    short = str(number)
+    same = type(number)(float(short)) == number
+    # float() of a narrow float is exact, so the long form always does.
+    return short if same else str(float(number))
 
 
 # --- reading --------------------------------------------------------------------------------------

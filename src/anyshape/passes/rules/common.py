@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+import anyshape.ops  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Value
+from anyshape.ir.opdef import AnyOp, all_ops
 from anyshape.ir.rewrite import Match, Refusal
 from anyshape.ir.types import TensorType
+
+OPS: tuple[AnyOp, ...] = tuple(all_ops())
+"""Every op, for rules that follow from what ops declare; the import above has registered them."""
 
 
 def keeps_type(found: Match) -> Refusal | None:

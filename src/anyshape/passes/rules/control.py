@@ -1,19 +1,28 @@
 """Laws of control flow: a branch that is known, a loop that never runs.
 
-Both refuse an op that bears late axes: its sizes would have to be replaced throughout the graph.
+An op that bears late axes leaves them behind; what they turned out to be stands in their place
+from then on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from anyshape.ir.build import Builder
-from anyshape.ir.node import Value
+from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Match, Refusal, Rule, inline_region, is_splat, op
+from anyshape.ir.types import TensorType, Type
 from anyshape.passes.rules.common import is_constant
 
 
-def sizes_are_known(found: Match) -> Refusal | None:
-    late = found.root.node.late
-    return Refusal(f"it bears late axes: {', '.join(map(str, late))}") if late else None
+def settle_sizes(node: Node, types: Sequence[Type], builder: Builder) -> None:
+    """Late axes of `node` are what the results that replace its own have in their place."""
+    late = {axis.symbol for axis in node.late}
+    for old, new in zip(node.types, types, strict=True):
+        if isinstance(old, TensorType) and isinstance(new, TensorType):
+            for dim, size in zip(old.shape, new.shape, strict=True):
+                if dim.symbol in late and builder.scope.resolve(dim) is dim:
+                    builder.scope.adopt(dim.symbol, size)
 
 
 def predicate_is_known(found: Match) -> Refusal | None:
@@ -21,11 +30,15 @@ def predicate_is_known(found: Match) -> Refusal | None:
     return None if is_constant(predicate) else Refusal(f"{predicate.node} is not a constant")
 
 
-def taken_branch(found: Match, builder: Builder) -> Value:
+def taken_branch(found: Match, builder: Builder) -> Value | Refusal:
     node = found.root.node
     predicate, *captures = node.operands
     branch = node.regions[0 if is_splat(predicate, True, found.weights) else 1]
-    return inline_region(branch, captures, builder)[found.root.index]
+    if any(type_.symbols & branch.born for type_ in branch.result_types):
+        return Refusal("the branch itself computes a size of its results")
+    results = inline_region(branch, captures, builder)
+    settle_sizes(node, [value.type for value in results], builder)
+    return results[found.root.index]
 
 
 def never_runs(found: Match) -> Refusal | None:
@@ -36,7 +49,10 @@ def never_runs(found: Match) -> Refusal | None:
 
 
 def initial_value(found: Match, builder: Builder) -> Value:
-    return found.root.node.operands[found.root.index]
+    node = found.root.node
+    initial = node.operands[: len(node.types)]
+    settle_sizes(node, [value.type for value in initial], builder)
+    return initial[found.root.index]
 
 
 RULES: tuple[Rule, ...] = (
@@ -45,13 +61,13 @@ RULES: tuple[Rule, ...] = (
         "cond(true, …) -> the body of then; cond(false, …) -> the body of else",
         op("cond", ...).result(None),
         taken_branch,
-        (predicate_is_known, sizes_are_known),
+        (predicate_is_known,),
     ),
     Rule(
         "while-never",
         "while(false, x, …) -> x",
         op("while", ...).result(None),
         initial_value,
-        (never_runs, sizes_are_known),
+        (never_runs,),
     ),
 )

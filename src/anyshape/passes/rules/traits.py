@@ -5,11 +5,10 @@ An op gets these laws by its entry alone; nothing here names an op.
 
 from __future__ import annotations
 
-import anyshape.ops  # noqa: F401 (fills the registry that is read below)
 from anyshape.ir.attrs import schema
-from anyshape.ir.opdef import AnyOp, Trait, all_ops
+from anyshape.ir.opdef import AnyOp, Trait
 from anyshape.ir.rewrite import Match, Refusal, Rule, Var, const, op
-from anyshape.passes.rules.common import is_computed, is_constant, keeps_type
+from anyshape.passes.rules.common import OPS, is_computed, is_constant, keeps_type
 
 x = Var("x")
 
@@ -58,7 +57,7 @@ def _plain(arity: int, trait: Trait) -> list[AnyOp]:
     """Ops of that many operands that have the trait and no attributes that could differ."""
     return [
         entry
-        for entry in all_ops()
+        for entry in OPS
         if entry.has(trait) and entry.signature.limit == arity and not schema(entry.attrs)
     ]
 
@@ -66,7 +65,7 @@ def _plain(arity: int, trait: Trait) -> list[AnyOp]:
 RULES: tuple[Rule, ...] = (
     # Constants move right first, so that the other rules meet one order.
     *map(_constant_right, _plain(2, Trait.COMMUTATIVE)),
-    *(_neutral(entry) for entry in all_ops() if entry.neutral is not None),
+    *(_neutral(entry) for entry in OPS if entry.neutral is not None),
     *map(_involution, _plain(1, Trait.INVOLUTION)),
     *map(_idempotent_unary, _plain(1, Trait.IDEMPOTENT)),
     *map(_idempotent_binary, _plain(2, Trait.IDEMPOTENT)),

@@ -5,10 +5,57 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
+#include <vector>
+
+#include "cpu_identity.h"
 #include "machine.h"
+#include "object.h"
 
 namespace nb = nanobind;
+
+namespace {
+
+anyshape::elf::Bytes bytes_of(const nb::bytes& object) {
+    return {static_cast<const std::byte*>(object.data()), object.size()};
+}
+
+void bind_code(nb::module_& module) {
+    using anyshape::CodeObject;
+
+    nb::exception<anyshape::ObjectError>(module, "ObjectError");
+    nb::class_<CodeObject>(module, "CodeObject")
+        .def_static("load",
+                    [](const nb::bytes& object) { return CodeObject::load(bytes_of(object)); })
+        .def("find",
+             [](const CodeObject& code, std::string_view name) {
+                 return reinterpret_cast<std::uintptr_t>(code.find(name));
+             })
+        .def_prop_ro("symbols",
+                     [](const CodeObject& code) {
+                         nb::list list;
+                         for (const anyshape::CodeSymbol& symbol : code.symbols()) {
+                             list.append(nb::make_tuple(
+                                 symbol.name, code.address() + symbol.offset, symbol.size));
+                         }
+                         return list;
+                     })
+        .def_prop_ro("size", &CodeObject::size);
+
+    // For tests: the image of an object linked for a made-up address, of any machine; not executed.
+    module.def("_link", [](const nb::bytes& bytes, std::uint64_t base) {
+        const anyshape::elf::Object object(bytes_of(bytes));
+        const anyshape::Layout layout = anyshape::lay_out(object, 4096);
+        std::vector<std::byte> image(layout.total_bytes);
+        anyshape::link(object, layout, base, image);
+        anyshape::functions(object, layout);
+        return nb::bytes(image.data(), image.size());
+    });
+}
+
+}  // namespace
 
 NB_MODULE(_native, module) {
     using anyshape::Machine;
@@ -23,6 +70,8 @@ NB_MODULE(_native, module) {
         .def_prop_ro("cache_line_bytes", [](const Machine& m) { return m.caches.line; })
         .def_prop_ro("vector_isa", [](const Machine& m) { return name_of(m.vector_isa); });
     module.def("machine", &anyshape::read_machine);
+    module.def("cpu_identity", &anyshape::cpu_identity);
+    bind_code(module);
 
     // For tests: the parts of machine(), on made-up limits and root directories.
     module.def("_allowed_cpus", &anyshape::allowed_cpus, nb::arg("affinity_cpus"),

@@ -75,9 +75,9 @@ void apply_one(const elf::Object& object, const elf::Relocation& relocation, std
                                  .place = to.address + relocation.offset,
                                  .value = symbol + static_cast<std::uint64_t>(relocation.addend)});
     } catch (const ObjectError& error) {
-        const std::string_view name = object.symbols()[relocation.symbol].name;
-        throw ObjectError(std::string(error.what()) + ", in section " +
-                          std::string(to.section.name) + ", for symbol '" + std::string(name) + "'");
+        const std::string symbol_name(object.symbols()[relocation.symbol].name);
+        throw ObjectError(std::string(error.what()) + " (symbol '" + symbol_name +
+                          "', section " + std::string(to.section.name) + ")");
     }
 }
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "elf.h"
+#include "elf_object.h"
 
 namespace anyshape {
 
@@ -59,7 +59,9 @@ class Mapping {
     ~Mapping();
 
     std::span<std::byte> bytes() const noexcept { return bytes_; }
-    std::uint64_t address() const noexcept { return reinterpret_cast<std::uint64_t>(bytes_.data()); }
+    std::uint64_t address() const noexcept {
+        return reinterpret_cast<std::uint64_t>(bytes_.data());
+    }
 
     // The first `code_bytes` become executable, the rest constant.
     void seal(std::size_t code_bytes);

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "elf.h"
+#include "elf_object.h"
 
 namespace anyshape {
 

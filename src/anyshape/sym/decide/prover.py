@@ -52,6 +52,8 @@ class Prover:
         self._answers: dict[Predicate, Answer] = parent._decided() if parent else {}
         self._normal: dict[Dim, Dim] = {}
         self._learn(own_axes, own_facts)
+        # What is stated is known, even where refuting its denial would exceed the budget.
+        self._answers.update(dict.fromkeys(own_facts, Answer.TRUE))
 
     def extended(self, axes: Iterable[Axis] = (), facts: Iterable[Predicate] = ()) -> Prover:
         return Prover(axes, facts, self)

@@ -1,4 +1,4 @@
-#include "elf.h"
+#include "elf_object.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,0 +1,1 @@
+"""Code generation: loop programs become native kernels."""
