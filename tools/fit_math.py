@@ -265,7 +265,7 @@ def constants() -> dict[str, dict[str, list[float]]]:
 
 # --- the file ------------------------------------------------------------------------------------
 
-HEADER = '''"""Coefficients and constants, written by `tools/fit_math.py`; edit and run that instead.
+HEADER = '''"""Coefficients and constants, written by `tools/fit_math.py`; edit that instead.
 
 A polynomial is listed lowest power first; the comment says what it is a part of, and the largest
 relative error of that function, rounding aside. Numbers of f32 are exact in f32.

@@ -19,8 +19,8 @@ import anyshape.ops  # noqa: F401  fills the registry
 from anyshape.base.lexer import Cursor
 from anyshape.ir import Builder, DType, Graph, Value
 from anyshape.ir.text.values import read_dtype, read_shape
-from anyshape.ir.types import TOKEN, TensorType, Type
-from anyshape.sym import Facts, Predicate, Symbol, parse_predicate, read_facts
+from anyshape.ir.types import TOKEN, TensorType, Type, bool_
+from anyshape.sym import Dim, Facts, Predicate, Symbol, parse_predicate, read_facts
 
 Array = Any
 Rng = np.random.Generator
@@ -57,17 +57,18 @@ class Case:
     def seed(self) -> int:
         return zlib.crc32(self.id.encode())
 
-    @property
-    def names(self) -> list[str]:
-        return [f"x{index}" for index in range(len(self.inputs))]
-
     def graph(self) -> Graph:
         """The op alone in a graph."""
         builder = Builder.at_entry(self.declared)
-        operands = [builder.param(type_of_text(text)) for text in self.inputs]
+        types = [type_of_text(text) for text in self.inputs]
+        operands = [builder.param(type_) for type_ in types]
         made = self.make(builder, *operands)
         results = [made] if isinstance(made, Value) else list(made)
-        return builder.graph(self.op, self.names, results)
+        names = [f"x{index}" for index in range(len(types))]
+        if hidden := hidden_symbols(types):
+            builder.param(TensorType(bool_, tuple(map(Dim.of, hidden))))
+            names.append("sizes")
+        return builder.graph(self.op, names, results)
 
     @property
     def declared(self) -> Facts:
@@ -100,6 +101,14 @@ def type_of_text(text: str) -> Type:
     type_ = TensorType(read_dtype(cursor), read_shape(cursor))
     cursor.expect_end()
     return type_
+
+
+def hidden_symbols(types: Sequence[Type]) -> list[Symbol]:
+    """Symbols that no size determines, like `seq` of `seq//2 + 1`: one more input has them."""
+    dims = [dim for type_ in types if isinstance(type_, TensorType) for dim in type_.shape]
+    symbols = {symbol for dim in dims for symbol in dim.symbols if not symbol.is_fresh}
+    plain = {s for s in symbols for dim in dims if dim.coefficient(((s, 1),)) != 0}
+    return sorted(symbols - plain, key=lambda symbol: symbol.name)
 
 
 def emit(op: str, **attrs: object) -> Make:

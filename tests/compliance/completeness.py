@@ -10,7 +10,7 @@ from tests.compliance.case import Case
 
 from anyshape.ir import Node, OpDef
 from anyshape.ir.attrs import schema
-from anyshape.ir.types import DType, TensorType
+from anyshape.ir.types import DType
 from anyshape.ops.rules import FixedDType, SameDType
 
 Op = OpDef[typing.Any]
@@ -31,12 +31,13 @@ def _gaps_of(op: Op, cases: Sequence[Case]) -> Iterator[str]:
             yield f"case '{case.label}' states no result types"
         if case.expect is None and case.check is None:
             yield f"case '{case.label}' has no independent reference"
-    nodes = [node for case in own for node in case.graph().nodes() if node.op is op]
-    if len({node.types for node in nodes}) == 0:
+    graphs = [case.graph() for case in own]
+    nodes = [node for graph in graphs for node in graph.nodes() if node.op is op]
+    if not nodes:
         yield "no case makes a node of it"
     yield from _dtype_gaps(op, nodes)
     yield from _attribute_gaps(op, nodes)
-    if not any(type_.symbols for node in nodes for type_ in _types(node)):
+    if not any(type_.symbols for graph in graphs for type_ in graph.body.params):
         yield "no case has a symbolic size"
 
 
@@ -44,11 +45,6 @@ def op_file(op: Op) -> str:
     """The file of the op's entry, whose name the file of its cases shares."""
     rules = (op.reference, op.decompose, op.type_rule)
     return next(rule.__module__ for rule in rules if rule is not None).rpartition(".")[2]
-
-
-def _types(node: Node) -> list[TensorType]:
-    all_types = [*(value.type for value in node.operands), *node.types]
-    return [type_ for type_ in all_types if isinstance(type_, TensorType)]
 
 
 def _dtype_gaps(op: Op, nodes: Sequence[Node]) -> Iterator[str]:

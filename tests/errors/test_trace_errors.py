@@ -87,6 +87,7 @@ REFUSED: list[tuple[str, Callable[..., Any], str, str]] = [
     ("two -1", lambda x, m, i: x.reshape(-1, -1), "more than one -1", "all sizes but one"),
     ("-1 and 0", lambda x, m, i: x.reshape(-1, 0), "ambiguous", "give all sizes"),
     ("name", lambda x, m, i: x.reshape("k", 3), "uses axis 'k'", "name an axis 'k'"),
+    ("size kind", lambda x, m, i: x.reshape(1.5), "a size is a float", "an integer"),
     ("indices", lambda x, m, i: x[0, 0, 0], "3 indices for f32[n, 3]", "at most 2"),
     ("dots", lambda x, m, i: x[..., ...], "two `...`", "one `...`"),
     ("step", lambda x, m, i: x[::0], "step of a slice is 0", "other than 0"),
@@ -293,3 +294,47 @@ def test_a_static_parameter_without_value_has_no_graph() -> None:
     with pytest.raises(TraceError, match="parameter 'scale' is static and has no default"):
         _ = model.graph
     assert model.trace(scale=2).inputs == ("p.w", "eps")
+
+
+# --- shape mistakes are found while tracing, at the user's line -----------------------------------
+
+
+def located(error: Any) -> bool:
+    return error.location is not None and HERE in error.location.file and error.location.line > 0
+
+
+def test_axes_of_different_names() -> None:
+    @ash.jit
+    def f(x: ash.f32["batch", "seq"], y: ash.f32["batch", "kv"]):
+        return x @ y.T + y[:, 0]
+
+    with pytest.raises(ash.errors.AxisNameConflictError) as caught:
+        _ = f.graph
+    assert {caught.value.left, caught.value.right} == {"seq", "kv"}
+    assert caught.value.why.startswith("dot: contracting axis 1 of lhs and axis 0 of rhs")
+    assert located(caught.value)
+    assert "where='seq == kv'" in str(caught.value)
+
+
+def test_sizes_that_never_fit() -> None:
+    @ash.jit
+    def f(x: ash.f32["batch", 3], y: ash.f32["batch", 4]):
+        return x + y
+
+    with pytest.raises(ash.errors.RequirementError, match="add: operands must broadcast") as caught:
+        _ = f.graph
+    assert located(caught.value)
+
+
+def test_operands_and_element_types_carry_their_place() -> None:
+    with pytest.raises(ash.errors.DTypeError) as dtype:
+        tracing(lambda x, m, i: m + m)
+    assert located(dtype.value)
+    with pytest.raises(ash.errors.DTypeError) as constant:
+        tracing(lambda x, m, i: x.astype(ash.i8) + 300)
+    assert "a number that fits i8, got 300" in str(constant.value)
+    assert located(constant.value)
+    with pytest.raises(ash.errors.OperandError) as operand:
+        tracing(lambda x, m, i: ash.attention(x, x, x))
+    assert "q has rank 2, expected 4" in str(operand.value)
+    assert located(operand.value)

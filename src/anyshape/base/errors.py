@@ -466,3 +466,60 @@ class WeightError(AnyshapeError):
             f"weight {self.weight}: {self.problem}",
             "fix: pass the weight store that the graph was printed with",
         )
+
+
+# --- native code --------------------------------------------------------------------------------
+
+
+class OptionError(AnyshapeError, ValueError):
+    """An option or environment variable whose value cannot be understood."""
+
+    def __init__(self, option: str, value: str, expected: str) -> None:
+        super().__init__(option, value, expected)
+        self.option = option
+        self.value = value
+        self.expected = expected
+
+    def message(self) -> str:
+        return _lines(
+            f"{self.option}={self.value!r} is not {self.expected}",
+            f"fix: set {self.option} to {self.expected}, or unset it",
+        )
+
+
+class CompileError(AnyshapeError):
+    """Generated LLVM IR that does not compile: always a defect of the code generator."""
+
+    def __init__(self, kernel: str, problem: str) -> None:
+        super().__init__(kernel, problem)
+        self.kernel = kernel
+        self.problem = problem
+
+    def message(self) -> str:
+        return f"kernel '{self.kernel}' does not compile: {self.problem}"
+
+
+class UndefinedSymbolError(CompileError):
+    """Generated code that calls what it does not define; kernels must be self-contained."""
+
+    def __init__(self, kernel: str, symbols: Sequence[str]) -> None:
+        super().__init__(kernel, f"undefined symbols {', '.join(symbols)}")
+        self.args = (kernel, tuple(symbols))
+        self.symbols = tuple(symbols)
+
+    def message(self) -> str:
+        return _lines(
+            super().message(),
+            "fix: emit the operation from instructions that the target has, not as a library call",
+        )
+
+
+class CodeError(AnyshapeError):
+    """Object code that cannot be loaded, or that lacks a function."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def message(self) -> str:
+        return f"cannot use object code: {self.problem}"

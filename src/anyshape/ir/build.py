@@ -52,9 +52,15 @@ class Builder:
 
     def param(self, type_: Type) -> Value:
         """The next parameter; a dynamic dim without a name becomes a fresh symbol."""
+        self.reserve(type_)
         node = Node.make(PARAM, (), ParamAttrs(len(self.params)), (self._instantiate(type_),))
         self.params.append(node.result())
         return node.result()
+
+    def reserve(self, type_: Type) -> None:
+        """Keeps fresh symbols apart from those that a type brings along (`?3` of another graph)."""
+        for symbol in type_.symbols:
+            self.scope.reserve(symbol)
 
     def _instantiate(self, type_: Type) -> Type:
         if not isinstance(type_, TensorType):

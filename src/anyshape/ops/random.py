@@ -18,7 +18,7 @@ from anyshape.ir.build import Builder
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.node import Region, Value
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
-from anyshape.ir.types import FLOATS, TOKEN, Array, DType, Shape, TokenType, Type, f32, u32
+from anyshape.ir.types import FLOATS, TOKEN, Array, DType, Shape, TokenType, Type, f32, f64, u32
 from anyshape.ops.compose import Expr
 from anyshape.ops.rules import check_allowed
 from anyshape.sym import Dim
@@ -104,24 +104,22 @@ def _draw_dtype(op: str, dtypes: Sequence[DType], attrs: DrawAttrs, /) -> tuple[
     return (attrs.dtype,)
 
 
-def _unit(bits: Expr, bits_used: int) -> Expr:
+def _unit(bits: Expr, bits_used: int, dtype: DType) -> Expr:
     """Uniform in [0, 1) from the upper bits, exactly representable in the result."""
     upper = bits.apply("floordiv", 1 << (32 - bits_used))
-    return upper.cast(f32) * 2.0**-bits_used
+    return upper.cast(dtype if dtype is f64 else f32) * 2.0**-bits_used
 
 
 def _uniform(b: Builder, operands: Sequence[Value], attrs: DrawAttrs, /) -> Value:
     bits = Expr(b, b.emit("random_bits", operands[0], shape=attrs.shape))
     used = {"f32": 24, "f64": 24, "f16": 11, "bf16": 8}[attrs.dtype.name]
-    return _unit(bits, used).cast(attrs.dtype).value
+    return _unit(bits, used, attrs.dtype).cast(attrs.dtype).value
 
 
 def _normal(b: Builder, operands: Sequence[Value], attrs: DrawAttrs, /) -> Value:
     """Box-Muller: radius from one draw, angle from another."""
-    radius, angle = (
-        _unit(Expr(b, b.emit("random_bits", operands[0], shape=attrs.shape, stream=stream)), 24)
-        for stream in (0, 1)
-    )
+    draws = (b.emit("random_bits", operands[0], shape=attrs.shape, stream=s) for s in (0, 1))
+    radius, angle = (_unit(Expr(b, draw), 24, attrs.dtype) for draw in draws)
     # 1 - u is in (0, 1], where the logarithm is finite.
     length = ((radius.apply("neg") + 1).apply("log") * -2.0).apply("sqrt")
     return (length * (angle * (2 * math.pi)).apply("cos")).cast(attrs.dtype).value

@@ -80,7 +80,7 @@ class _Folder(Rebuilder):
         if node.op.name == "constant":
             return None
         if node.op.has(Trait.EFFECT) or node.regions or node.late:
-            return "its results are not a matter of its operands alone"
+            return "effects, regions and late axes are for run time"
         if any(not dim.is_constant for dim in _sizes(node)):
             return "its sizes are known at run time only"
         size = max((int(t.size) for t in node.types if isinstance(t, TensorType)), default=0)

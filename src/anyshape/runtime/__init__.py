@@ -1,5 +1,6 @@
 """The typed Python face of the native library, whose C++ sources are in `csrc/`."""
 
-from anyshape.runtime.machine import Machine, VectorIsa, machine
+from anyshape.runtime.code import Code, Function, load_code
+from anyshape.runtime.machine import Machine, VectorIsa, cpu_identity, machine
 
-__all__ = ["Machine", "VectorIsa", "machine"]
+__all__ = ["Code", "Function", "Machine", "VectorIsa", "cpu_identity", "load_code", "machine"]

@@ -45,3 +45,8 @@ def machine() -> Machine:
         cache_line_bytes=native.cache_line_bytes,
         vector_isa=native.vector_isa,
     )
+
+
+def cpu_identity() -> str:
+    """Maker, model and features of the CPU: equal where the same native code suits. Opaque."""
+    return _native.cpu_identity()

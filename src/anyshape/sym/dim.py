@@ -13,10 +13,11 @@ Invariants:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
+from functools import reduce, wraps
 from math import prod
+from numbers import Integral
 from threading import Lock
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from anyshape.base.errors import DimError
@@ -42,6 +43,19 @@ from anyshape.sym.terms import (
 )
 
 _LOCK = Lock()
+_R = TypeVar("_R")
+
+
+def _between_sizes(method: Callable[[Dim, Dim], _R]) -> Callable[[Dim, Dim | int], _R]:
+    """Integers become dims; what is no size (a traced tensor, say) is left to the other side."""
+
+    @wraps(method)
+    def operator(left: Dim, right: Dim | int) -> _R:
+        if not isinstance(right, Dim | Integral):
+            return NotImplemented
+        return method(left, _operand(right, left))
+
+    return operator
 
 
 class Dim:
@@ -159,50 +173,62 @@ class Dim:
 
     # --- arithmetic -----------------------------------------------------------------------------
 
-    def __add__(self, other: Dim | int) -> Dim:
-        return Dim.of_terms(plus(self.terms, _operand(other, self).terms, 1))
+    @_between_sizes
+    def __add__(self, other: Dim) -> Dim:
+        return Dim.of_terms(plus(self.terms, other.terms, 1))
 
-    def __sub__(self, other: Dim | int) -> Dim:
-        return Dim.of_terms(plus(self.terms, _operand(other, self).terms, -1))
+    @_between_sizes
+    def __sub__(self, other: Dim) -> Dim:
+        return Dim.of_terms(plus(self.terms, other.terms, -1))
 
-    def __rsub__(self, other: int) -> Dim:
-        return Dim.of_terms(plus(_operand(other, self).terms, self.terms, -1))
+    @_between_sizes
+    def __rsub__(self, other: Dim) -> Dim:
+        return Dim.of_terms(plus(other.terms, self.terms, -1))
 
     def __neg__(self) -> Dim:
         _operand(self, self)
         return self._intern(tuple((monomial, -c) for monomial, c in self.terms))
 
-    def __mul__(self, other: Dim | int) -> Dim:
-        return Dim.of_terms(times(self.terms, _operand(other, self).terms))
+    @_between_sizes
+    def __mul__(self, other: Dim) -> Dim:
+        return Dim.of_terms(times(self.terms, other.terms))
 
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def __floordiv__(self, other: Dim | int) -> Dim:
-        return floor_div(self, _operand(other, self))
+    @_between_sizes
+    def __floordiv__(self, other: Dim) -> Dim:
+        return floor_div(self, other)
 
-    def __rfloordiv__(self, other: int) -> Dim:
-        return floor_div(_operand(other, self), self)
+    @_between_sizes
+    def __rfloordiv__(self, other: Dim) -> Dim:
+        return floor_div(other, self)
 
-    def __mod__(self, other: Dim | int) -> Dim:
-        return modulo(self, _operand(other, self))
+    @_between_sizes
+    def __mod__(self, other: Dim) -> Dim:
+        return modulo(self, other)
 
-    def __rmod__(self, other: int) -> Dim:
-        return modulo(_operand(other, self), self)
+    @_between_sizes
+    def __rmod__(self, other: Dim) -> Dim:
+        return modulo(other, self)
 
     # --- predicates -----------------------------------------------------------------------------
 
-    def __lt__(self, other: Dim | int) -> Predicate:
-        return Less(self, _operand(other, self))
+    @_between_sizes
+    def __lt__(self, other: Dim) -> Predicate:
+        return Less(self, other)
 
-    def __le__(self, other: Dim | int) -> Predicate:
-        return LessEqual(self, _operand(other, self))
+    @_between_sizes
+    def __le__(self, other: Dim) -> Predicate:
+        return LessEqual(self, other)
 
-    def __gt__(self, other: Dim | int) -> Predicate:
-        return Less(_operand(other, self), self)
+    @_between_sizes
+    def __gt__(self, other: Dim) -> Predicate:
+        return Less(other, self)
 
-    def __ge__(self, other: Dim | int) -> Predicate:
-        return LessEqual(_operand(other, self), self)
+    @_between_sizes
+    def __ge__(self, other: Dim) -> Predicate:
+        return LessEqual(other, self)
 
     def equals(self, other: DimLike) -> Predicate:
         return Equal(self, _operand(Dim.of(other), self))

@@ -62,6 +62,7 @@ class FactScope:
         self._facts: dict[Predicate, Fact] = {}
         self._adopted: dict[Symbol, Dim] = {}
         self._late: set[Symbol] = set()
+        self._own: set[Symbol] = set()
         self._implied: list[Predicate] = []
         self._base: Prover = _NOTHING
         self._own_prover: Prover | None = None
@@ -183,12 +184,16 @@ class FactScope:
     # --- symbols ------------------------------------------------------------------------------
 
     def reserve(self, symbol: Symbol) -> None:
-        """Keeps `fresh` from giving out a symbol that is in use already."""
-        self._shared.used.add(symbol)
+        """Keeps `fresh` from giving out a symbol in use; who names it first, owns it."""
+        if symbol not in self._shared.used:
+            self._shared.used.add(symbol)
+            self._own.add(symbol)
 
     def fresh(self) -> Dim:
         """A new unnamed size, equal to nothing else until unified."""
-        return Dim.of(self._shared.next())
+        symbol = self._shared.next()
+        self._own.add(symbol)
+        return Dim.of(symbol)
 
     def late(self, symbol: Symbol | None, upper: Dim | None) -> Symbol:
         """A size that the graph computes: `symbol` or a new one, at most `upper`."""
@@ -229,8 +234,13 @@ class FactScope:
         self._implied.append(same)
 
     def _may_adopt(self, symbol: Symbol, other: Dim) -> bool:
-        """A fresh symbol of the inputs may; a late one is what the graph computes it to be."""
-        if not symbol.is_fresh or symbol in self._shared.late or symbol in other.symbols:
+        """A fresh symbol of this scope may, unless late: that is what the graph computes.
+
+        What holds inside a branch holds only there, so a branch leaves outer symbols alone.
+        """
+        if symbol not in self._own or not symbol.is_fresh or symbol in other.symbols:
+            return False
+        if symbol in self._shared.late:
             return False
         return not other.symbols & self._shared.late
 

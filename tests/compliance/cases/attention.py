@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as functional
 from tests.compliance.case import Collection, Rng, emit
 from tests.compliance.expect import as_torch
 from tests.compliance.inputs import values
 from tests.compliance.tolerance import accumulated
+from torch.nn import functional
 
 from anyshape.ir import DType
 from anyshape.ir.types import FLOATS

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as functional
 from tests.compliance.case import Collection, emit
 from tests.compliance.expect import as_torch, by_integers, by_torch
 from tests.compliance.tolerance import ANY_ZERO, Tolerance, accumulated
+from torch.nn import functional
 
 from anyshape.ir.types import FLOATS, NUMERIC
 

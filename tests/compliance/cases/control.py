@@ -210,4 +210,3 @@ CASES.add(
     "scan", "two sequences", ("i32[?]", "i32[seq, 2]"), _pairs, ("i32[seq, 2]",),
     lambda xs, ys: xs[:, None] * ys,
 )  # fmt: skip
-

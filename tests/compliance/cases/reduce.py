@@ -1,4 +1,4 @@
-"""Reductions: torch in f64 for floats, Python integers for integers, neutral elements for nothing."""
+"""Reductions: torch in f64 for floats, Python integers for integers, neutral where empty."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ SHAPES = [
 ]
 
 
-def by_folding(
-    step: Callable[[Any, Any], Any], start: Callable[[Any], Any]
-) -> Callable[..., Any]:
+def by_folding(step: Callable[[Any, Any], Any], start: Callable[[Any], Any]) -> Callable[..., Any]:
     """Folds integers one after the other, without overflow; the end wraps around."""
 
     def expect(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -61,7 +59,9 @@ def by_torch_over(function: Callable[..., Any], empty: float) -> Callable[..., A
         rows = x.transpose(*kept, *axes)
         count = int(np.prod([x.shape[axis] for axis in axes]))
         rows = rows.reshape((*rows.shape[: len(kept)], count))
-        shape = [1 if axis in axes else n for axis, n in enumerate(x.shape) if keepdims or axis in kept]
+        shape = [
+            1 if axis in axes else n for axis, n in enumerate(x.shape) if keepdims or axis in kept
+        ]
         if not count:
             return np.full(shape, empty)
         return function(as_torch(rows), -1).numpy().reshape(shape)
@@ -86,6 +86,14 @@ def _sprinkled(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> 
     return [values(rng, shapes[0], dtypes[0], special=True)]
 
 
+def _near_one(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> list[Any]:
+    """Factors whose product neither overflows nor vanishes on the way; integers wrap around."""
+    if not dtypes[0].is_float:
+        return [values(rng, shapes[0], dtypes[0])]
+    factors = rng.uniform(0.8, 1.25, shapes[0]) * rng.choice([-1, 1], shapes[0])
+    return [factors.astype(dtypes[0].numpy)]
+
+
 REDUCTIONS = {
     "sum": (NUMERIC, by_torch_over(torch.sum, 0), by_folding(operator.add, lambda _: 0)),
     "prod": (NUMERIC, by_torch_over(torch.prod, 1), by_folding(operator.mul, lambda _: 1)),
@@ -94,16 +102,24 @@ REDUCTIONS = {
     "mean": (FLOATS, by_torch_over(torch.mean, np.nan), by_folding(max, _lowest)),
 }
 
+# A product of n factors has n roundings, n up to two thousand here; so has a sum of order one.
+TOLERANCES = {
+    "sum": accumulated(512),
+    "prod": accumulated(0, ulps=1024),
+    "max": ANY_ZERO,
+    "min": ANY_ZERO,
+    "mean": accumulated(8),
+}
+FILLS = {"max": _sprinkled, "min": _sprinkled, "prod": _near_one}
+
 for _op, (_dtypes, _floats, _integers) in REDUCTIONS.items():
-    _ordered = _op in ("max", "min")
     for _dtype in _dtypes:
         for _axes, _keep, _shape, _result in SHAPES if _dtype is f32 else SHAPES[:2]:
             CASES.add(
                 _op, f"{_dtype}{_shape} over {_axes}", (f"{_dtype}{_shape}",),
                 emit(_op, axes=_axes, keepdims=_keep), (f"{_dtype}{_result}",),
                 _with_axes(_floats if _dtype.is_float else _integers, _axes, _keep),
-                tolerance=ANY_ZERO if _ordered else accumulated(64, ulps=32),
-                fill=_sprinkled if _ordered else None,
+                tolerance=TOLERANCES[_op], fill=FILLS.get(_op),
             )  # fmt: skip
 
 CASES.add(
@@ -122,10 +138,13 @@ CASES.add(
 def _arg(better: Callable[[Any, Any], bool], axis: int, keepdims: bool) -> Callable[..., Any]:
     """The first place of the best; NaN is better than all."""
 
+    def nan(number: Any) -> bool:
+        return bool(np.isnan(np.float64(number)))
+
     def first_best(row: Any) -> int:
         best = 0
         for place, number in enumerate(row):
-            if row[best] == row[best] and (number != number or better(number, row[best])):
+            if not nan(row[best]) and (nan(number) or better(number, row[best])):
                 best = place
         return best
 
@@ -153,4 +172,3 @@ for _op, _better in (("argmax", operator.gt), ("argmin", operator.lt)):
         _op, "fresh", ("f32[?]",), emit(_op, axis=0), ("i64[]",), _arg(_better, 0, False),
         ("1 <= ?0",), tolerance=ANY_ZERO,
     )  # fmt: skip
-

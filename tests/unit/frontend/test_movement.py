@@ -36,6 +36,14 @@ def test_reshape_with_names_of_axes() -> None:
     assert str(heads.graph.results[0].type) == "f32[4*batch, seq, 16]"
 
 
+def test_numpy_integers_are_sizes_and_axes() -> None:
+    two, three = np.int64(2), np.int32(3)
+    check(lambda x: x.reshape(two, three), lambda x: x.reshape(2, 3), floats(6))
+    check(lambda x: ash.zeros(two) + x, lambda x: x, floats(2))
+    check(lambda x: x.sum(axis=np.int64(1)), lambda x: x.sum(axis=1), floats(2, 3))
+    check(lambda x: x.transpose(np.int64(1), 0), lambda x: x.T, floats(2, 3))
+
+
 def test_an_open_size_is_the_exact_quotient() -> None:
     @ash.jit
     def merge(x: ash.f32["batch", "seq", 64]):

@@ -342,3 +342,13 @@ def test_an_untouched_graph_stays_the_same_object_inside():
     graph = parse("graph g(x: f32[n]) -> f32[n] { %0 = neg(x) return %0 }")
     after = rewrite(graph, RuleSet.of([MUL_ONE]))
     assert after.results[0].node is graph.results[0].node
+
+
+def test_fresh_symbols_stay_apart_when_a_graph_is_parsed_or_rebuilt():
+    text = "graph g(x: bool[?], y: bool[?0]) -> i64[?, 1] {\n%0 = nonzero(x)\nreturn %0 }"
+    assert parse(text).as_text() == (
+        "graph g(x: bool[?1], y: bool[?0]) -> i64[?2, 1] {\n"
+        "  %0 = nonzero(x) late [?2 <= ?1] : i64[?2, 1]\n"
+        "  return %0\n"
+        "}\n"
+    )

@@ -105,7 +105,9 @@ def test_strange_axes_are_quoted() -> None:
     assert parse(graph.as_text()) == graph
 
 
-@pytest.mark.parametrize("name", ["return", "graph", "axes", "f32", "late", "true", "token", "none"])
+@pytest.mark.parametrize(
+    "name", ["return", "graph", "axes", "f32", "late", "true", "token", "none"]
+)
 def test_words_of_the_language_are_names_too(name: str) -> None:
     b = Builder.at_entry()
     x = b.param(f32[name])
@@ -186,7 +188,10 @@ def test_errors_have_a_place(body: str, line: int, column: int, problem: str) ->
         ("graph g(x: f32[n]) -> f32[n] { return x } graph", "unexpected 'graph'"),
         ("graph g(x: f32[n]) -> f32[n] { }", "expected '%', found '}'"),
         ("graph g(x: f32[n]) f32[n] { return x }", "expected '->', found 'f32'"),
-        ("graph g(3: f32[n]) -> f32[n] { return x }", "expected the name of a parameter, found '3'"),
+        (
+            "graph g(3: f32[n]) -> f32[n] { return x }",
+            "expected the name of a parameter, found '3'",
+        ),
     ],
 )
 def test_errors_of_the_whole(text: str, problem: str) -> None:
@@ -222,7 +227,9 @@ def test_print_parse_of_every_attribute_kind() -> None:
     values = [
         b.emit("attention", q, q, q, causal="bottom_right", scale=0.3),
         b.emit("cast", q, to=f32),
-        b.emit("pad", q, b.constant(np.float32(1).reshape(())), low=(0, 0, "s//2", 1), high=(0,) * 4),
+        b.emit(
+            "pad", q, b.constant(np.float32(1).reshape(())), low=(0, 0, "s//2", 1), high=(0,) * 4
+        ),
         b.emit("iota", shape=("b", "s"), axis=1, dtype=f32),
         b.emit("max", q, axes=(1, 3), keepdims=True),
         b.emit("constant", value=b.constant(np.arange(5)).node.attrs.value),  # type: ignore[attr-defined]

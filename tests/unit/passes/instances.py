@@ -13,7 +13,7 @@ from tests.unit.passes.sampling import Draw
 
 from anyshape.ir.node import Value
 from anyshape.ir.opdef import lookup
-from anyshape.ir.types import ALL_DTYPES, FLOATS, INTEGERS, NUMERIC, SIGNED, DType, bool_, i64
+from anyshape.ir.types import ALL_DTYPES, FLOATS, INTEGERS, NUMERIC, SIGNED, DType, bool_
 from anyshape.passes.rules import CANONICAL
 from anyshape.passes.rules.casts import represents
 from anyshape.sym import Dim

@@ -41,7 +41,7 @@ def test_names_are_unique():
 def test_law_holds_bit_for_bit(name: str, seed: int):
     instance = INSTANCES[name]
     assert instance is not None
-    check_law(BY_NAME[name], seed, instance)
+    assert holds(BY_NAME[name], seed, instance)
 
 
 FALSE_LAWS = [
@@ -54,17 +54,17 @@ FALSE_LAWS = [
 @pytest.mark.parametrize(("rule", "name", "number"), FALSE_LAWS, ids=lambda item: str(item)[:20])
 def test_the_data_breaks_false_laws(rule: Rule, name: str, number: float):
     """What these tests are worth: laws that fail on -0.0 or NaN only are found out."""
-    with pytest.raises(AssertionError):
-        for seed in range(50):
-            check_law(rule, seed, partial(with_number, name, number, FLOATS))
+    instance = partial(with_number, name, number, FLOATS)
+    assert not all(holds(rule, seed, instance) for seed in range(50))
 
 
-def check_law(rule: Rule, seed: int, instance: Instance) -> None:
+def holds(rule: Rule, seed: int, instance: Instance) -> bool:
+    """Whether the results before and after are the same; the rule must have been applied."""
     draw = Draw(seed)
     before = verify(draw.graph(instance(draw)))
     log = DecisionLog()
     after = verify(rewrite(before, RuleSet.of([rule]), log))
     assert any(decision.taken for decision in log.take()), f"{rule} did not fire on\n{before}"
     inputs = draw.inputs(before)
-    for old, new in zip(evaluate(before, *inputs), evaluate(after, *inputs), strict=True):
-        assert same_bits(old, new), f"{rule}\n{before}\n{after}\n{old}\n{new}"
+    pairs = zip(evaluate(before, *inputs), evaluate(after, *inputs), strict=True)
+    return all(same_bits(old, new) for old, new in pairs)

@@ -5,8 +5,9 @@ Negative axes count from the end; the IR has only the others. Errors name the ax
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex, cast
 
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import Shape, shape_text
@@ -34,8 +35,8 @@ def normal_axes(axes: Axes | None, rank: int) -> tuple[int, ...]:
     """Distinct axes counted from the front; None means all."""
     if axes is None:
         return tuple(range(rank))
-    given = (axes,) if isinstance(axes, int) else tuple(axes)
-    normal = tuple(normal_axis(axis, rank) for axis in given)
+    given = axes if isinstance(axes, Sequence) else (axes,)
+    normal = tuple(normal_axis(operator.index(axis), rank) for axis in given)
     if len(set(normal)) != len(normal):
         raise active().refuse(f"axes {list(given)} repeat an axis", "name each axis once")
     return normal
@@ -43,15 +44,24 @@ def normal_axes(axes: Axes | None, rank: int) -> tuple[int, ...]:
 
 def given_sizes(sizes: Sequence[Size | Sequence[Size]]) -> tuple[Size, ...]:
     """`f(2, 3)` and `f((2, 3))` mean the same."""
-    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
-        return tuple(sizes[0])
-    return tuple(size for size in sizes if isinstance(size, (int, str, Dim)))
+    together = len(sizes) == 1 and isinstance(sizes[0], (tuple, list))
+    return tuple(_size(item) for item in cast(Sequence[object], sizes[0] if together else sizes))
 
 
 def make_shape(sizes: Size | Sequence[Size]) -> Shape:
     """A shape from integers, dims and size expressions in text."""
-    given = (sizes,) if isinstance(sizes, (int, str, Dim)) else sizes
-    return tuple(active().dim(size) for size in given)
+    many = isinstance(sizes, (tuple, list))
+    return tuple(active().dim(size) for size in given_sizes(sizes if many else (sizes,)))
+
+
+def _size(item: object) -> Size:
+    if isinstance(item, (str, Dim)):
+        return item
+    if not hasattr(item, "__index__"):
+        raise active().refuse(
+            f"a size is a {type(item).__name__}", "use an integer, a dim of .shape or a name"
+        )
+    return operator.index(cast(SupportsIndex, item))
 
 
 def describe(x: Tensor) -> str:

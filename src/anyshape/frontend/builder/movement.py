@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from anyshape.frontend.builder.axes import (
     Axes,
@@ -98,8 +98,8 @@ def transpose(x: ArrayLike, *axes: int | Sequence[int]) -> Tensor:
     """Result axis i is operand axis axes[i]; without axes, their order is reversed."""
     operand = asarray(x)
     rank = operand.ndim
-    given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-    order = tuple(axis for axis in given if isinstance(axis, int))
+    together = len(axes) == 1 and isinstance(axes[0], (tuple, list))
+    order = cast(Sequence[int], axes[0] if together else axes)
     perm = normal_axes(order, rank) if axes else tuple(reversed(range(rank)))
     if len(perm) != rank:
         raise active().refuse(

@@ -81,6 +81,8 @@ class _Parser:
     def _body(
         self, builder: Builder, params: Sequence[tuple[str, Type]], declared: Sequence[Type]
     ) -> list[Value]:
+        for _, type_ in params:
+            builder.reserve(type_)  # a `?` must not become the `?0` of a later parameter
         values = {name: builder.param(type_) for name, type_ in params}
         while not self.cursor.accept("return"):
             self._node(builder, values)

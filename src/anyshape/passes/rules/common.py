@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 import anyshape.ops  # noqa: F401  # pyright: ignore[reportUnusedImport]
-
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Value
 from anyshape.ir.opdef import AnyOp, all_ops

@@ -96,3 +96,22 @@ def constant_words(module: Module, name: str, words: Sequence[int]) -> Value:
     table.linkage, table.global_constant = "internal", True
     table.initializer = ir.Constant(kind, list(words))
     return table
+
+
+def load_word(b: Builder, table: Value, index: Value) -> Value:
+    """The 64-bit word at an index."""
+    address = b.gep(table, [ir.IntType(64)(0), index], inbounds=True)
+    return b.load(address, typ=ir.IntType(64), align=8)
+
+
+def constant_undefined(kind: Type) -> Value:
+    """A value to insert the parts of a vector or struct into."""
+    return ir.Constant(kind, ir.Undefined)
+
+
+def struct_of(b: Builder, kind: Type, parts: Sequence[Value]) -> Value:
+    """A struct with the given members."""
+    value = constant_undefined(kind)
+    for i, part in enumerate(parts):
+        value = b.insert_value(value, part, i)
+    return value

@@ -1,4 +1,4 @@
-"""Coefficients and constants, written by `tools/fit_math.py`: change that and run it again.
+"""Coefficients and constants, written by `tools/fit_math.py`; edit that instead.
 
 A polynomial is listed lowest power first; the comment says what it is a part of, and the largest
 relative error of that function, rounding aside. Numbers of f32 are exact in f32.

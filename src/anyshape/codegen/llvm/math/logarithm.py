@@ -77,7 +77,7 @@ def log1p(x: Float) -> Float:
     form = x.format
     total, lost = two_sum(x.like(1.0), x)
     biased, m = split_normal(total)
-    scale = ((2 * form.bias) - biased) << form.fraction  # 2**-e
-    f = lost.fma(scale.as_float(), m - 1.0)
+    scale = (2 * form.bias + 1 - biased) << form.fraction  # 2 * 2**-e, as 2**-e may be subnormal
+    f = (0.5 * lost).fma(scale.as_float(), m - 1.0)
     result = with_edges(total, log_of_parts(exponent_value(biased, form), f))
     return select(abs(x) < 2.0 ** (-form.fraction - 2), x, result)

@@ -143,6 +143,9 @@ class Int:
     def __sub__(self, other: Int | int) -> Int:
         return Int(self.b, self.b.sub(self.value, self.like(other).value))
 
+    def __rsub__(self, other: int) -> Int:
+        return self.like(other) - self
+
     def __mul__(self, other: Int | int) -> Int:
         return Int(self.b, self.b.mul(self.value, self.like(other).value))
 

@@ -1,0 +1,98 @@
+"""What `make demo` shows: one model, traced once, at several shapes; and two mistakes explained.
+
+The model is a transformer block. Its axes have names, and facts say what the block needs of them.
+Every result is compared with a plain NumPy computation that knows nothing of anyshape.
+"""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import anyshape as ash
+
+WIDTH, HEADS, HIDDEN = 32, 4, 64
+
+
+@dataclass
+class Weights:
+    """The parameters of the block: a container of annotated fields."""
+
+    scale: ash.f32[WIDTH]
+    qkv: ash.f32[WIDTH, 3 * WIDTH]
+    up: ash.f32[WIDTH, HIDDEN]
+    down: ash.f32[HIDDEN, WIDTH]
+
+
+@ash.jit(axes=[ash.Axis("seq", min=1, max=512, likely=[128])], where="pooled == seq // 2")
+def block(x: ash.f32["batch", "seq", WIDTH], skip: ash.f32["batch", "pooled", WIDTH], w: Weights):
+    """Attention and MLP; then neighbours are averaged in pairs, and `skip` is added."""
+    q, k, v = ash.split(ash.rms_norm(x, w.scale) @ w.qkv, 3, axis=-1)
+    q, k, v = (t.reshape("batch", "seq", HEADS, -1).swapaxes(1, 2) for t in (q, k, v))
+    x = x + ash.attention(q, k, v, causal=True).swapaxes(1, 2).reshape(x.shape)
+    x = x + ash.silu(x @ w.up) @ w.down
+    even = x[:, : x.shape[1] // 2 * 2]
+    return even.reshape("batch", "seq // 2", 2, WIDTH).mean(axis=2) + skip
+
+
+def plain(x: Any, skip: Any, w: Weights) -> Any:
+    """The same, in NumPy and float64."""
+    x = x.astype(np.float64)
+    normal = x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * w.scale
+    q, k, v = (
+        p.reshape(*x.shape[:2], HEADS, WIDTH // HEADS) for p in np.split(normal @ w.qkv, 3, -1)
+    )
+    scores = np.einsum("bqhd,bkhd->bhqk", q, k) / np.sqrt(WIDTH // HEADS)
+    scores = np.where(np.tri(x.shape[1], dtype=bool), scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    x = x + np.einsum("bhqk,bkhd->bqhd", weights, v).reshape(x.shape)
+    hidden = x @ w.up
+    x = x + hidden / (1 + np.exp(-hidden)) @ w.down
+    return (x[:, : x.shape[1] // 2 * 2 : 2] + x[:, 1::2]) / 2 + skip
+
+
+def heading(text: str) -> None:
+    print(f"\n\033[1m{text}\033[0m" if sys.stdout.isatty() else f"\n{text}")
+
+
+def mistake(what: str, function: Any, *arguments: Any) -> None:
+    print(f"{what}:")
+    try:
+        function(*arguments)
+    except ash.errors.AnyshapeError as error:
+        shown = str(error).replace("\n", "\n  ")
+        print(f"  \033[31m{shown}\033[0m" if sys.stdout.isatty() else f"  {shown}")
+
+
+random = np.random.default_rng(0)
+
+
+def array(*shape: int) -> Any:
+    return random.standard_normal(shape).astype(np.float32) / np.sqrt(shape[-1], dtype=np.float32)
+
+
+weights = Weights(array(WIDTH), array(WIDTH, 3 * WIDTH), array(WIDTH, HIDDEN), array(HIDDEN, WIDTH))
+
+heading("One graph for all shapes")
+print(block.graph.as_text())
+
+heading("Run at shapes it has never seen")
+print(f"{'binding':<22}{'output':<16}largest difference to NumPy")
+for batch, seq in [(1, 1), (1, 7), (2, 16), (5, 131), (0, 8)]:
+    arguments = array(batch, seq, WIDTH), array(batch, seq // 2, WIDTH), weights
+    found = block(*arguments)
+    difference = np.abs(found - plain(*arguments)).max(initial=0)
+    print(f"{f'batch={batch}, seq={seq}':<22}{found.shape!s:<16}{difference:.1e}")
+
+heading("Two shape mistakes, found before anything runs")
+mistake("Arguments that disagree", block, array(2, 8, WIDTH), array(3, 4, WIDTH), weights)
+
+
+@ash.jit
+def wrong(q: ash.f32["batch", "seq", 64], k: ash.f32["batch", "kv", 64]):
+    return q + k
+
+
+mistake("A function that cannot work", wrong, array(2, 8, 64), array(2, 8, 64))

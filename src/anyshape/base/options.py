@@ -1,0 +1,66 @@
+"""Options, and the environment variables that set their defaults; nothing else reads those.
+
+| variable             | meaning                                                                   |
+|----------------------|---------------------------------------------------------------------------|
+| ANYSHAPE_CACHE_DIR   | folder for compiled kernels; `off` keeps none. Default: below XDG's cache |
+| ANYSHAPE_CACHE_BYTES | how much that folder may hold. Default: 1 GiB                             |
+| ANYSHAPE_PERF_MAP    | `1` names generated functions for Linux's `perf`, in /tmp/perf-<pid>.map  |
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyshape.base.errors import OptionError
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a program may choose about compiling and loading code. No field changes the code."""
+
+    cache_dir: Path | None = None  # None: keep no compiled kernels on disk
+    cache_bytes: int = 1 << 30
+    perf_map: bool = False
+
+
+def options_from_environment(environment: Mapping[str, str] = os.environ) -> Options:
+    """The defaults of this process."""
+    return Options(
+        cache_dir=_cache_dir(environment),
+        cache_bytes=_bytes(environment, "ANYSHAPE_CACHE_BYTES", Options.cache_bytes),
+        perf_map=_switch(environment, "ANYSHAPE_PERF_MAP"),
+    )
+
+
+def _cache_dir(environment: Mapping[str, str]) -> Path | None:
+    chosen = environment.get("ANYSHAPE_CACHE_DIR", "")
+    if chosen == "off":
+        return None
+    return Path(chosen).absolute() if chosen else _default_cache_dir(environment)
+
+
+def _default_cache_dir(environment: Mapping[str, str]) -> Path | None:
+    """XDG says: $XDG_CACHE_HOME if it is absolute, else ~/.cache. No home, no cache."""
+    base = Path(environment.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():
+        base = Path(environment.get("HOME", "")) / ".cache"
+    return base / "anyshape" if base.is_absolute() else None
+
+
+def _bytes(environment: Mapping[str, str], name: str, default: int) -> int:
+    text = environment.get(name, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit()):
+        raise OptionError(name, text, "a number of bytes")
+    return int(text)
+
+
+def _switch(environment: Mapping[str, str], name: str) -> bool:
+    text = environment.get(name, "")
+    if text not in ("", "0", "1"):
+        raise OptionError(name, text, "0 or 1")
+    return text == "1"

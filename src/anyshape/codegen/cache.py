@@ -1,0 +1,151 @@
+"""Object code kept on disk, so that a kernel is compiled once per machine and not once per process.
+
+An entry is a file named after its key. It starts with a header that repeats the key and gives the
+hash of the code; whatever does not check out is removed and compiled anew. The hash finds damage,
+not malice: against that, the folder is private (`private_folder`).
+
+Nothing here raises because of the disk: a cache that cannot be used says so once, in the log, and
+is then a cache that never hits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import struct
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anyshape.codegen.llvm.compile import Tuning
+from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.toolchain import toolchain_identity
+from anyshape.codegen.private_folder import (
+    PARTIAL_SUFFIX,
+    open_private_folder,
+    read_file,
+    remove_file,
+    write_file,
+)
+
+FORMAT_VERSION = 1
+
+_LOG = logging.getLogger(__name__)
+_HEADER = struct.Struct("<8sI32s32s")  # magic, version, key, hash of the code
+_MAGIC = b"anyshape"
+_SUFFIX = ".o"
+_ABANDONED_SECONDS = 3600  # a partial file this old belongs to a process that died
+
+
+def object_key(llvm_text: str, target: Target, tuning: Tuning) -> str:
+    """Hexadecimal; equal only for equal code."""
+    digest = hashlib.sha256()
+    parts = (FORMAT_VERSION, toolchain_identity(), repr(target), repr(tuning), llvm_text)
+    for part in parts:
+        encoded = str(part).encode()
+        digest.update(struct.pack("<Q", len(encoded)) + encoded)
+    return digest.hexdigest()
+
+
+@dataclass(slots=True)
+class ObjectCache:
+    """Entries in one folder, shared by any number of threads and processes.
+
+    When the files exceed `max_bytes`, those not used for longest go first.
+    """
+
+    folder: Path
+    max_bytes: int = 1 << 30
+    _complained: bool = field(default=False, init=False)
+
+    def load(self, key: str) -> bytes | None:
+        """The object code stored under `key`, if it is there and whole."""
+        try:
+            with open_private_folder(self.folder) as folder:
+                return _load_entry(folder, key)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._complain(error)
+            return None
+
+    def store(self, key: str, elf_object: bytes) -> None:
+        """Keep object code under `key`, if the disk lets us."""
+        try:
+            with open_private_folder(self.folder, create=True) as folder:
+                write_file(folder, key + _SUFFIX, encode_entry(key, elf_object))
+                _evict(folder, self.max_bytes)
+        except OSError as error:
+            self._complain(error)
+
+    def _complain(self, error: OSError) -> None:
+        if not self._complained:
+            self._complained = True
+            _LOG.warning("kernels are compiled without the cache in %s: %s", self.folder, error)
+
+
+# --- entries ------------------------------------------------------------------------------------
+
+
+def encode_entry(key: str, elf_object: bytes) -> bytes:
+    """The file of an entry."""
+    content_hash = hashlib.sha256(elf_object).digest()
+    return _HEADER.pack(_MAGIC, FORMAT_VERSION, bytes.fromhex(key), content_hash) + elf_object
+
+
+def decode_entry(key: str, entry: bytes) -> bytes | None:
+    """The object code in an entry; None unless it is exactly what was stored under `key`."""
+    elf_object = entry[_HEADER.size :]
+    return elf_object if entry == encode_entry(key, elf_object) else None
+
+
+def _load_entry(folder: int, key: str) -> bytes | None:
+    name = key + _SUFFIX
+    elf_object = decode_entry(key, read_file(folder, name))
+    if elf_object is None:
+        _LOG.warning("cached kernel %s is damaged; compiling it anew", name)
+        remove_file(folder, name)
+        return None
+    os.utime(name, dir_fd=folder)  # most recently used
+    return elf_object
+
+
+# --- size ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _File:
+    modified: float
+    name: str
+    size: int
+
+
+def _evict(folder: int, max_bytes: int) -> None:
+    files = _files(folder)
+    for file in _abandoned(files):
+        remove_file(folder, file.name)
+    entries = sorted(file for file in files if file.name.endswith(_SUFFIX))
+    excess = sum(entry.size for entry in entries) - max_bytes
+    for entry in entries:
+        if excess <= 0:
+            break
+        remove_file(folder, entry.name)
+        excess -= entry.size
+
+
+def _files(folder: int) -> list[_File]:
+    found: list[_File] = []
+    with os.scandir(folder) as names:
+        for name in names:
+            try:
+                status = name.stat(follow_symlinks=False)
+            except FileNotFoundError:  # another process removed it
+                continue
+            found.append(_File(status.st_mtime, name.name, status.st_size))
+    return found
+
+
+def _abandoned(files: list[_File]) -> list[_File]:
+    oldest = time.time() - _ABANDONED_SECONDS
+    return [file for file in files if file.name.endswith(PARTIAL_SUFFIX) and file.modified < oldest]

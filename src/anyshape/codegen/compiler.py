@@ -1,0 +1,82 @@
+"""Object code for kernels: from memory, else from disk, else from LLVM.
+
+A distinct kernel is compiled once, however many threads ask for it at the same time: the first to
+ask owns the work, the others wait for its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from threading import Lock
+
+from anyshape.codegen.cache import ObjectCache, object_key
+from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning
+from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.workers import Progress, compile_many
+
+_Work = dict[str, str]  # key -> text
+
+
+class Compiler:
+    """Compiles for one target, on at most `cpus` CPUs. Safe to use from any thread."""
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        cpus: int = 1,
+        cache: ObjectCache | None = None,
+        tuning: Tuning = DEFAULT_TUNING,
+    ) -> None:
+        self.target = target
+        self.tuning = tuning
+        self._cpus = cpus
+        self._cache = cache
+        self._lock = Lock()
+        self._objects: dict[str, Future[bytes]] = {}
+
+    def compile(self, texts: Sequence[str], progress: Progress | None = None) -> list[bytes]:
+        """The object code of each text, in order. `progress` hears of those that LLVM compiles."""
+        keys = [object_key(text, self.target, self.tuning) for text in texts]
+        futures, ours = self._claim(dict(zip(keys, texts, strict=True)))
+        try:
+            self._fulfil(ours, progress)
+        except BaseException as error:
+            self._abandon(ours, error)
+            raise
+        return [futures[key].result() for key in keys]
+
+    def _claim(self, wanted: _Work) -> tuple[dict[str, Future[bytes]], _Work]:
+        """The future of every key, and the work that nobody else has begun."""
+        with self._lock:
+            ours = {key: text for key, text in wanted.items() if key not in self._objects}
+            self._objects.update((key, Future[bytes]()) for key in ours)
+            return {key: self._objects[key] for key in wanted}, ours
+
+    def _fulfil(self, work: _Work, progress: Progress | None) -> None:
+        missing = {key: text for key, text in work.items() if not self._load(key)}
+        compiled = compile_many(
+            list(missing.values()),
+            self.target,
+            cpus=self._cpus,
+            tuning=self.tuning,
+            progress=progress,
+        )
+        for key, elf_object in zip(missing, compiled, strict=True):
+            if self._cache is not None:
+                self._cache.store(key, elf_object)
+            self._objects[key].set_result(elf_object)
+
+    def _load(self, key: str) -> bool:
+        elf_object = self._cache.load(key) if self._cache is not None else None
+        if elf_object is not None:
+            self._objects[key].set_result(elf_object)
+        return elf_object is not None
+
+    def _abandon(self, keys: Iterable[str], error: BaseException) -> None:
+        """Those who wait get the error; whoever asks later tries again."""
+        with self._lock:
+            for key in keys:
+                if not self._objects[key].done():
+                    self._objects.pop(key).set_exception(error)

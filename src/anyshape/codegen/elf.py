@@ -1,0 +1,37 @@
+"""Reads the one thing that the compiler must know of its own output: what is left undefined."""
+
+from __future__ import annotations
+
+import struct
+
+_SYMBOL_TABLE = 2
+_SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+
+
+def undefined_symbols(elf_object: bytes) -> tuple[str, ...]:
+    """Names that an ELF64 object uses and does not define. The object is trusted: LLVM made it."""
+    sections = _sections(elf_object)
+    names: list[str] = []
+    for kind, data, link in sections:
+        if kind == _SYMBOL_TABLE:
+            strings = sections[link][1]
+            for name, _, _, section, _, _ in _SYMBOL.iter_unpack(data):
+                if name and section == 0:
+                    names.append(_text(strings, name))
+    return tuple(sorted(names))
+
+
+def _sections(elf_object: bytes) -> list[tuple[int, bytes, int]]:
+    """(type, content, link) of each section."""
+    (offset,) = struct.unpack_from("<Q", elf_object, 40)
+    (count,) = struct.unpack_from("<H", elf_object, 60)
+    table = elf_object[offset : offset + count * _SECTION_HEADER.size]
+    return [
+        (kind, elf_object[start : start + size], link)
+        for _, kind, _, _, start, size, link, *_ in _SECTION_HEADER.iter_unpack(table)
+    ]
+
+
+def _text(strings: bytes, start: int) -> str:
+    return strings[start : strings.index(0, start)].decode()

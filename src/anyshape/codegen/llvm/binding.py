@@ -1,0 +1,114 @@
+"""The one door to LLVM: llvmlite's binding, imported on first use, behind types of our own.
+
+llvmlite has no annotations. These protocols state what we use of it, and nothing else of it may
+be used outside this file. LLVM is a shared library of 170 MB: only a process that compiles loads
+it, hence the import inside a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from functools import cache
+from typing import Protocol, cast
+
+
+class Context(Protocol):
+    """Owns types and constants; whatever is linked together shares one."""
+
+
+class Value(Protocol):
+    """A function or a global variable of a module."""
+
+    name: str
+    visibility: str
+    linkage: Enum
+    is_declaration: bool
+
+    def add_function_attribute(self, attr: str) -> None: ...
+
+
+class Module(Protocol):
+    """A unit of LLVM IR."""
+
+    triple: str
+    data_layout: str
+    functions: Iterable[Value]
+    global_variables: Iterable[Value]
+
+    def verify(self) -> None: ...
+    def link_in(self, other: Module) -> None: ...
+
+
+class TargetMachine(Protocol):
+    """A code generator for one CPU."""
+
+    target_data: object  # prints as the data layout
+
+    def emit_object(self, module: Module) -> bytes: ...
+
+
+class TuningOptions(Protocol):
+    """Switches of the optimiser."""
+
+    loop_vectorization: bool
+    slp_vectorization: bool
+
+
+class PassManager(Protocol):
+    """A pipeline of passes."""
+
+    def run(self, module: Module, builder: PassBuilder) -> object: ...
+
+
+class PassBuilder(Protocol):
+    """Makes pipelines."""
+
+    def getModulePassManager(self) -> PassManager: ...  # noqa: N802 - llvmlite's name
+
+
+class TargetFactory(Protocol):
+    """LLVM's description of an instruction set."""
+
+    def create_target_machine(
+        self, *, cpu: str, features: str, opt: int, reloc: str, codemodel: str
+    ) -> TargetMachine: ...
+
+
+class TargetRegistry(Protocol):
+    """Finds an instruction set by triple."""
+
+    def from_triple(self, triple: str) -> TargetFactory: ...
+
+
+class CpuFeatures(Protocol):
+    """Which instructions this machine has."""
+
+    def flatten(self) -> str: ...
+
+
+class Binding(Protocol):
+    """The module `llvmlite.binding`. Every call takes one global lock."""
+
+    Target: TargetRegistry
+
+    def initialize_all_targets(self) -> None: ...
+    def initialize_all_asmprinters(self) -> None: ...
+    def get_host_cpu_name(self) -> str: ...
+    def get_host_cpu_features(self) -> CpuFeatures: ...
+    def create_context(self) -> Context: ...
+    def parse_assembly(self, llvmir: str, context: Context) -> Module: ...
+    def create_pipeline_tuning_options(self, speed_level: int) -> TuningOptions: ...
+    def create_pass_builder(self, tm: TargetMachine, pto: TuningOptions) -> PassBuilder: ...
+
+
+@cache
+def load_llvm() -> Binding:
+    """LLVM, loaded and ready to generate code for every target that it was built with."""
+    # pyright: reportMissingTypeStubs=false
+    from llvmlite import binding  # noqa: PLC0415 - heavy, and not needed to run cached kernels
+
+    llvm = cast("Binding", binding)
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm

@@ -1,0 +1,117 @@
+"""LLVM IR in, relocatable object code out.
+
+The object is position-independent, constant and closed: all its symbols are defined and hidden, so
+it needs no dynamic linker, no global offset table and no C library. `csrc/object.h` loads it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from anyshape.base.errors import CompileError, UndefinedSymbolError
+from anyshape.codegen.elf import undefined_symbols
+from anyshape.codegen.llvm.binding import Binding, Context, Module, TargetMachine, load_llvm
+from anyshape.codegen.llvm.memory_calls import memory_call, memory_calls_text
+from anyshape.codegen.llvm.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Switches of LLVM's optimiser. They change the code, so they are part of its cache key."""
+
+    loop_vectorize: bool = True
+    slp_vectorize: bool = True
+
+
+DEFAULT_TUNING = Tuning()
+
+
+def compile_object(llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNING) -> bytes:
+    """Compile one module. Raises `CompileError` with the name of its first public function."""
+    llvm = load_llvm()
+    kernel = kernel_name(llvm_text)
+    with _errors_name(kernel):
+        unit = _Unit(llvm, llvm.create_context(), _target_machine(llvm, target), target, tuning)
+        module = unit.parse(llvm_text)
+        unit.optimize(module)
+        if calls := _memory_calls(module):
+            module.link_in(unit.parse(memory_calls_text(calls)))
+        elf_object = unit.machine.emit_object(module)
+    if undefined := undefined_symbols(elf_object):
+        raise UndefinedSymbolError(kernel, undefined)
+    return elf_object
+
+
+def kernel_name(llvm_text: str) -> str:
+    """The first function that is defined for use from outside."""
+    match = _PUBLIC_FUNCTION.search(llvm_text)
+    return match.group(1) if match else "(no public function)"
+
+
+_PUBLIC_FUNCTION = re.compile(r'^define (?!internal |private )[^@\n]*@"?([^"(\s]+)', re.MULTILINE)
+
+
+@contextmanager
+def _errors_name(kernel: str) -> Generator[None]:
+    """llvmlite reports whatever LLVM says as RuntimeError."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise CompileError(kernel, str(error).strip()) from error
+
+
+def _target_machine(llvm: Binding, target: Target) -> TargetMachine:
+    cpu, features = target.cpu, target.features
+    if target.host:
+        cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """What the modules that become one object have in common."""
+
+    llvm: Binding
+    context: Context
+    machine: TargetMachine
+    target: Target
+    tuning: Tuning
+
+    def parse(self, llvm_text: str) -> Module:
+        module = self.llvm.parse_assembly(llvm_text, self.context)
+        module.verify()
+        module.triple = self.target.triple
+        module.data_layout = str(self.machine.target_data)
+        _hide(module)
+        return module
+
+    def optimize(self, module: Module) -> None:
+        options = self.llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = self.tuning.loop_vectorize
+        options.slp_vectorization = self.tuning.slp_vectorize
+        builder = self.llvm.create_pass_builder(self.machine, options)
+        builder.getModulePassManager().run(module, builder)
+
+
+def _hide(module: Module) -> None:
+    """Make definitions invisible to other objects, so that they are reached without a GOT.
+
+    Kernels do not throw; saying so leaves out the tables for unwinding.
+    """
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration and value.linkage.name not in ("internal", "private"):
+            value.visibility = "hidden"
+    for function in module.functions:
+        if not function.is_declaration:
+            function.add_function_attribute("nounwind")
+
+
+def _memory_calls(module: Module) -> set[str]:
+    """Which of memcpy, memmove and memset the code may call and does not define."""
+    declared = (function.name for function in module.functions if function.is_declaration)
+    return {call for name in declared if (call := memory_call(name))}

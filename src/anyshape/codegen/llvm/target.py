@@ -1,0 +1,44 @@
+"""What code is generated for: an instruction set, a CPU to tune for, and its features.
+
+LLVM knows this machine's CPU better than we do, but a process that only loads cached kernels must
+not load LLVM to find a cache key. So the host's target carries the *identity* of the CPU, which
+the native library reads in microseconds; what LLVM calls that CPU is asked when it compiles.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """LLVM's triple, CPU name and features; or, if `host` is set, the CPU that LLVM finds here.
+
+    `host` identifies that CPU: two machines with different CPUs have different host targets.
+    """
+
+    triple: str
+    cpu: str = ""
+    features: str = ""  # "+avx2,-avx512f"
+    host: str = ""
+
+
+def host_target(cpu_identity: str) -> Target:
+    """The machine we run on. The identity comes from `anyshape.runtime.cpu_identity()`."""
+    return Target(f"{os.uname().machine}-unknown-linux-gnu", host=cpu_identity)
+
+
+_X86_64: Final = "x86_64-unknown-linux-gnu"
+_AARCH64: Final = "aarch64-unknown-linux-gnu"
+
+NAMED_TARGETS: Final = MappingProxyType(
+    {
+        "x86-64-avx2": Target(_X86_64, "x86-64-v3"),
+        "x86-64-avx512": Target(_X86_64, "x86-64-v4"),
+        "aarch64-neon": Target(_AARCH64, "generic", "+neon"),
+    }
+)
+"""Targets that mean the same on every machine: for cross compilation and for golden tests."""

@@ -1,0 +1,44 @@
+"""A compile worker: `python -m anyshape.codegen.llvm.worker`, started by `workers`.
+
+It reads kernels from its standard input until that ends, as it does when the parent goes away.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import IO
+
+from anyshape.base.errors import CompileError
+from anyshape.codegen.llvm.compile import Tuning, compile_object
+from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.wire import decode_settings, encode_result, receive, send
+
+
+def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
+    """Answer every request."""
+    try:
+        target, tuning = decode_settings(receive(requests))
+        while True:
+            text = receive(requests).decode()
+            send(answers, encode_result(_compile(text, target, tuning)))
+    except (EOFError, BrokenPipeError):
+        return
+
+
+def _compile(text: str, target: Target, tuning: Tuning) -> bytes | CompileError:
+    try:
+        return compile_object(text, target, tuning)
+    except CompileError as error:
+        return error
+
+
+def main() -> None:
+    """Serve on the standard streams; whatever else prints does so on the standard error."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    with os.fdopen(0, "rb") as requests, answers:
+        serve(requests, answers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""Compiles many kernels at once. LLVM behind llvmlite takes one lock, so parallel means processes.
+
+The calling thread compiles too; beside it, each worker process is driven by a thread of ours, and
+all take kernels from one queue, the longest first. Workers are plain subprocesses that speak over
+pipes: they import nothing of the user's program, need no `__main__` guard, and end with us.
+
+A worker that is lost gives its kernel back, to be compiled here. Unless LLVM crashed on it: then
+it would crash us too, and the kernel is an error instead.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Lock, Thread
+from types import TracebackType
+from typing import TypeAlias
+
+from anyshape.base.errors import CompileError
+from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning, compile_object, kernel_name
+from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.wire import decode_result, encode_settings, receive, send
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+"""Called as progress(done, total, kernel) after each kernel: one call at a time, in any thread."""
+
+TEXT_BYTES_PER_WORKER = 100_000
+"""Starting a worker takes as long as compiling about this much LLVM IR."""
+
+
+def compile_many(
+    texts: Sequence[str],
+    target: Target,
+    *,
+    cpus: int,
+    tuning: Tuning = DEFAULT_TUNING,
+    progress: Progress | None = None,
+) -> list[bytes]:
+    """The object code of each text, in order; after the first error nothing more is begun."""
+    batch = _Batch(texts, progress)
+    count = _worker_count(texts, cpus)
+    threads = [Thread(target=_drive, args=(batch, target, tuning)) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    try:
+        batch.work(lambda text: compile_object(text, target, tuning))
+    except BaseException:
+        batch.stop()
+        raise
+    finally:
+        for thread in threads:
+            thread.join()
+    batch.work(lambda text: compile_object(text, target, tuning))  # what lost workers gave back
+    return batch.results()
+
+
+def _worker_count(texts: Sequence[str], cpus: int) -> int:
+    """Workers worth starting beside the calling thread. An embedded Python cannot start any."""
+    worth = sum(map(len, texts)) // TEXT_BYTES_PER_WORKER
+    return max(0, min(cpus - 1, len(texts) - 1, worth)) if sys.executable else 0
+
+
+# --- the queue ----------------------------------------------------------------------------------
+
+
+class _WorkerLostError(Exception):
+    """A worker went away without an answer, through no fault of the kernel."""
+
+
+class _Batch:
+    """Kernels to compile and their results, shared by all who work on them."""
+
+    def __init__(self, texts: Sequence[str], progress: Progress | None) -> None:
+        self._texts = texts
+        self._progress = progress
+        self._lock = Lock()
+        self._waiting = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        self._results: dict[int, bytes | CompileError] = {}
+
+    def work(self, compile_text: Callable[[str], bytes]) -> None:
+        """Compile what waits until nothing does, or until the compiler is lost."""
+        while (index := self._take()) is not None:
+            try:
+                result = compile_text(self._texts[index])
+            except CompileError as error:
+                result = error
+            except _WorkerLostError:
+                return self._give_back(index)
+            self._finish(index, result)
+        return None
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        with self._lock:
+            self._waiting.clear()
+
+    def results(self) -> list[bytes]:
+        """All results in order; raises the error of the first text that has one."""
+        done = [result for _, result in sorted(self._results.items())]
+        for result in done:
+            if isinstance(result, CompileError):
+                raise result
+        return [result for result in done if isinstance(result, bytes)]
+
+    def _take(self) -> int | None:
+        with self._lock:
+            return self._waiting.pop() if self._waiting else None  # the longest
+
+    def _give_back(self, index: int) -> None:
+        with self._lock:
+            self._waiting.append(index)
+
+    def _finish(self, index: int, result: bytes | CompileError) -> None:
+        with self._lock:
+            self._results[index] = result
+            if isinstance(result, CompileError):
+                self._waiting.clear()
+            if self._progress is not None:
+                name = kernel_name(self._texts[index])
+                self._progress(len(self._results), len(self._texts), name)
+
+
+# --- workers ------------------------------------------------------------------------------------
+
+_CRASHES = frozenset({signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV})
+
+# The worker finds modules where we do, and nowhere else.
+_BOOTSTRAP = (
+    "import sys; sys.path[:] = sys.argv[1:]; from anyshape.codegen.llvm.worker import main; main()"
+)
+
+
+def _drive(batch: _Batch, target: Target, tuning: Tuning) -> None:
+    """Let a worker of our own work on the batch. Without one, the others do it all."""
+    with suppress(OSError), _Worker(target, tuning) as worker:
+        batch.work(worker.compile)
+
+
+class _Worker:
+    """A worker process, used by one thread."""
+
+    def __init__(self, target: Target, tuning: Tuning) -> None:
+        self._settings = encode_settings(target, tuning)
+        self._process: subprocess.Popen[bytes] = subprocess.Popen(
+            [sys.executable, "-c", _BOOTSTRAP, *sys.path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # an interrupt is ours to handle
+        )
+        assert self._process.stdin
+        assert self._process.stdout
+        self._requests, self._answers = self._process.stdin, self._process.stdout
+
+    def compile(self, text: str) -> bytes:
+        """Raises the kernel's `CompileError`, or `_WorkerLostError`."""
+        try:
+            if self._settings:
+                send(self._requests, self._settings)
+                self._settings = b""
+            send(self._requests, text.encode())
+            answer = receive(self._answers)
+        except (OSError, EOFError):
+            raise self._failure(text) from None
+        return decode_result(answer)
+
+    def _failure(self, text: str) -> Exception:
+        code = self._process.wait()
+        if -code in _CRASHES:
+            return CompileError(kernel_name(text), f"LLVM crashed: {signal.Signals(-code).name}")
+        return _WorkerLostError()
+
+    def __enter__(self) -> _Worker:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with suppress(BrokenPipeError):
+            self._requests.close()  # the end of its input ends the worker
+        self._answers.close()
+        self._process.wait()
