@@ -119,7 +119,7 @@ def test_a_requirement_broken_by_a_call() -> None:
 def test_a_size_that_no_input_gives() -> None:
     text = "facts { n >= 3 }\ngraph g(a: f32[m]) -> f32[m] { return a }"
     assert message_of(UnboundAxisError, lambda: evaluate(parse(text), ones(1))) == (
-        "axis 'n' cannot be solved from the input shapes: no input has it\n"
+        "axis 'n' cannot be solved from the input shapes: '3 <= n' uses it\n"
         "  axes that can: m\n"
         "fix: give an input an axis 'n', or declare where='n == ...'"
     )

@@ -6,6 +6,7 @@ but meaning the same thing are the same node.
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from types import FrameType
@@ -24,12 +25,17 @@ class Location:
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
+def _shown(file: str) -> str:
+    """Paths below the working directory without it: shorter, and the same on every machine."""
+    return file.removeprefix(os.getcwd() + os.sep)
+
+
 def caller_location() -> Location | None:
     """The nearest frame that is not anyshape's own code."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
         if module != _PACKAGE and not module.startswith(_PACKAGE + "."):
-            return Location(frame.f_code.co_filename, frame.f_lineno)
+            return Location(_shown(frame.f_code.co_filename), frame.f_lineno)
         frame = frame.f_back
     return None

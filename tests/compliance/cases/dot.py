@@ -69,4 +69,4 @@ dot("all batch", ("[batch, seq]", "[seq, batch]"), "[batch, seq]", "bs,sb->bs", 
 dot("a fresh dim adopts a name", ("[batch, ?]", "[seq, n]"), "[batch, n]", "bs,sn->bn",
     ((1,), (0,)))  # fmt: skip
 dot("a name meets a number", ("[batch, seq]", "[8, n]"), "[batch, n]", "bs,sn->bn", ((1,), (0,)),
-    facts=("seq == 8",), sizes=({"batch": 3, "seq": 8, "n": 5}, {"batch": 0, "seq": 8, "n": 1}))  # fmt: skip
+    facts=("seq == 8",), sizes=tuple({"batch": n, "seq": 8, "n": 5} for n in (0, 3)))  # fmt: skip

@@ -146,9 +146,6 @@ def test_scan_in_reverse_with_captures_and_containers() -> None:
     assert nothing is None
 
 
-@pytest.mark.xfail(
-    strict=False, reason="a nested fact scope must not adopt unnamed sizes of the scopes around it"
-)
 def test_a_region_may_require_something_of_unnamed_sizes_outside() -> None:
     def loop(xs: Any, w: Any) -> Any:
         return ash.scan(lambda state, x: (x @ w + state, None), ash.zeros(w.shape[1]), xs)[0]

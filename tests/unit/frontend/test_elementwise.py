@@ -115,9 +115,6 @@ def test_a_dim_becomes_a_number_of_the_tensors_type() -> None:
     check(lambda x: ash.sqrt(x.shape[0]) * x, lambda x: np.sqrt(np.float32(len(x))) * x, floats(4))
 
 
-@pytest.mark.xfail(
-    strict=False, reason="Dim's operators must return NotImplemented for what is no size"
-)
 def test_a_dim_on_the_left() -> None:
     check(lambda x: x.shape[0] * x, lambda x: x * np.float32(len(x)), floats(4))
     check(lambda x: x.shape[0] - x, lambda x: np.float32(len(x)) - x, floats(4))

@@ -35,7 +35,7 @@ TORCH = {
 BACK = {there: here for here, there in TORCH.items()}
 
 
-@pytest.mark.parametrize(("left", "right"), itertools.product(TORCH, TORCH))
+@pytest.mark.parametrize(("left", "right"), list(itertools.product(TORCH, TORCH)))
 def test_as_torch_promotes(left: DType, right: DType) -> None:
     assert promote(left, right) == BACK[torch.promote_types(TORCH[left], TORCH[right])]
 
@@ -75,7 +75,7 @@ def test_a_lattice() -> None:
             assert promote(one, joined) is joined
 
 
-@pytest.mark.parametrize("dtype", TORCH)
+@pytest.mark.parametrize("dtype", list(TORCH))
 @pytest.mark.parametrize("scalar", [True, 2, 2.5])
 def test_scalars_are_weak_as_in_torch(dtype: DType, scalar: float) -> None:
     expected = torch.result_type(torch.zeros(1, dtype=TORCH[dtype]), scalar)

@@ -77,9 +77,7 @@ def test_facts_of_requirements_survive() -> None:
 
 def test_a_type_written_another_way_is_kept() -> None:
     text = """\
-axes {
-  n: 0..64 multiple_of 4
-}
+axes { n: 0..64 multiple_of 4 }
 graph g(x: f32[n]) -> f32[4*(n//4)] {
   %0 = exp(x) : f32[4*(n//4)]
   return %0

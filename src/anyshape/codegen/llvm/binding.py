@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 from functools import cache
+from importlib import import_module
 from typing import Protocol, cast
 
 
@@ -105,10 +106,7 @@ class Binding(Protocol):
 @cache
 def load_llvm() -> Binding:
     """LLVM, loaded and ready to generate code for every target that it was built with."""
-    # pyright: reportMissingTypeStubs=false
-    from llvmlite import binding  # noqa: PLC0415 - heavy, and not needed to run cached kernels
-
-    llvm = cast("Binding", binding)
+    llvm = cast("Binding", import_module("llvmlite.binding"))
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,30 +30,22 @@ Basic = int | Dim | slice
 Item = Any  # what users write between brackets; `_sorted_item` refuses what is no index
 
 
-@dataclass(frozen=True, slots=True)
-class Indices:
-    """An index with `...` written out: one entry per axis, None for each new axis."""
-
-    items: tuple[Basic | Tensor | None, ...]
-
-    @property
-    def has_tensors(self) -> bool:
-        return any(is_tensor(item) for item in self.items)
+Indices = tuple["Basic | Tensor | None", ...]
+"""An index with `...` written out: one entry per axis, None for each new axis."""
 
 
 def getitem(x: Tensor, index: Item) -> Tensor:
     """The part of `x` that `index` names."""
     items = cast(tuple[Item, ...], index) if isinstance(index, tuple) else (index,)
     indices = _written_out(x, [_sorted_item(item) for item in items])
-    if indices.has_tensors:
+    if any(is_tensor(item) for item in indices):
         # As in NumPy, an integer beside index tensors is one of them.
-        numbers = (i64_tensor(i) if isinstance(i, (int, Dim)) else i for i in indices.items)
-        indices = Indices(tuple(numbers))
+        indices = tuple(_number(i) if isinstance(i, (int, Dim)) else i for i in indices)
     kept, positions = _basic(x, indices)
     return _gathered(kept, positions) if positions else kept
 
 
-def i64_tensor(number: int | Dim) -> Tensor:
+def _number(number: int | Dim) -> Tensor:
     return asarray(number, i64)
 
 
@@ -62,7 +53,7 @@ def _sorted_item(item: Item) -> Basic | EllipsisType | Tensor | None:
     """One entry of an index as one of the forms the rest knows."""
     if item is None or item is Ellipsis or isinstance(item, (slice, Dim)):
         return cast(Any, item)
-    if isinstance(item, (bool, np.bool_)) or is_mask(item):
+    if isinstance(item, (bool, np.bool_)) or _is_mask(item):
         raise active().refuse(
             "a mask as index gives a tensor whose size depends on the data",
             "use ash.nonzero(mask) and x[indices], or ash.where(mask, x, other) to keep the shape",
@@ -74,7 +65,7 @@ def _sorted_item(item: Item) -> Basic | EllipsisType | Tensor | None:
     return _constant_index(item)
 
 
-def is_mask(item: Item) -> bool:
+def _is_mask(item: Item) -> bool:
     return is_tensor(item) and item.dtype == bool_
 
 
@@ -108,23 +99,23 @@ def _written_out(x: Tensor, items: Sequence[Basic | EllipsisType | Tensor | None
     place = dots[0] if dots else len(items)
     rest = items[place + 1 :] if dots else ()
     middle = [slice(None)] * (x.ndim - taken)
-    return Indices(cast(Any, (*items[:place], *middle, *rest)))
+    return cast(Indices, (*items[:place], *middle, *rest))
 
 
 def _basic(x: Tensor, indices: Indices) -> tuple[Tensor, dict[int, Tensor]]:
     """Everything but index tensors applied, and the axes of the result where those belong."""
-    old = [item for item in indices.items if item is not None]
+    old = [item for item in indices if item is not None]
     part = _sliced(x, [_span(item, size) for item, size in zip(old, x.shape, strict=True)])
     sizes = iter(part.shape)
     shape: list[Dim] = []
     positions: dict[int, Tensor] = {}
-    for item in indices.items:
+    for item in indices:
         size = Dim.of(1) if item is None else next(sizes)
         if is_tensor(item):
             positions[len(shape)] = item
         if not isinstance(item, (int, Dim)):
             shape.append(size)
-    if len(old) == len(shape) == len(indices.items):
+    if len(old) == len(shape) == len(indices):
         return part, positions
     return active().emit("reshape", part, shape=shape), positions
 

@@ -15,6 +15,7 @@ gives the identical graph. Requirements that hold only at run time are recorded 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from anyshape.base.errors import AttributeValueError
@@ -30,13 +31,26 @@ from anyshape.ir.text.printer import types_text
 from anyshape.ir.text.values import read_dtype, read_list, read_shape, read_value
 from anyshape.ir.types import TOKEN, TensorType, Type
 from anyshape.ir.verify import provably_same
-from anyshape.sym import HOLE, FactScope, read_dim, read_facts
+from anyshape.sym import HOLE, Facts, FactScope, Prover, Symbol, read_dim, read_facts
 
 
 def parse(text: str, weights: WeightStore | None = None, file: str = "<text>") -> Graph:
     """The graph that `text` describes; `weights` holds the buffers its constants refer to."""
     store = WeightStore() if weights is None else weights
-    return _Parser(Cursor(text), store, file).graph()
+    fresh = [Symbol(name) for name in re.findall(r"\?[0-9]+", text)]
+    return _Parser(Cursor(text), store, file).graph(fresh)
+
+
+def _consistent(facts: Facts) -> Facts:
+    """Refuses facts that contradict each other: text may be written by hand."""
+    if Prover(facts.axes, [fact.predicate for fact in facts.facts]).is_contradictory:
+        scope = FactScope()
+        for axis in facts.axes:
+            scope.declare(axis)
+        for fact in facts.facts:
+            where = Location(fact.where) if fact.where else None
+            scope.assume(fact.predicate, origin=fact.origin, words=fact.words, where=where)
+    return facts
 
 
 class _Parser:
@@ -45,13 +59,16 @@ class _Parser:
         self.weights = weights
         self.file = file
 
-    def graph(self) -> Graph:
-        facts = read_facts(self.cursor)
+    def graph(self, fresh: Sequence[Symbol]) -> Graph:
+        """`fresh` are the unnamed symbols that the text uses; new ones must differ from them."""
+        facts = _consistent(read_facts(self.cursor))
         self.cursor.expect("graph", "a text is 'axes {…}', 'facts {…}' and one 'graph name(…)'")
         name = self._name("the name of the graph")
         params, declared = self._signature()
         self.cursor.expect("{")
         builder = Builder(FactScope.of(facts), self.weights, Locations())
+        for symbol in fresh:
+            builder.scope.reserve(symbol)
         results = self._body(builder, params, declared)
         self.cursor.expect_end("one text holds one graph")
         return builder.graph(name, [param for param, _ in params], results)
@@ -75,14 +92,12 @@ class _Parser:
         self.cursor.expect(label, f"this op has a region '{label}'")
         params, declared = self._signature()
         self.cursor.expect("{")
-        inner = outer.nested(read_facts(self.cursor))
+        inner = outer.nested(_consistent(read_facts(self.cursor)))
         return inner.region(self._body(inner, params, declared))
 
     def _body(
         self, builder: Builder, params: Sequence[tuple[str, Type]], declared: Sequence[Type]
     ) -> list[Value]:
-        for _, type_ in params:
-            builder.reserve(type_)  # a `?` must not become the `?0` of a later parameter
         values = {name: builder.param(type_) for name, type_ in params}
         while not self.cursor.accept("return"):
             self._node(builder, values)
@@ -138,11 +153,12 @@ class _Parser:
         return lookup(name)
 
     def _attrs(self, op: AnyOp) -> dict[str, AttrValue]:
-        return (
-            dict(read_list(self.cursor, "{", "}", lambda: self._attr(op)))
-            if self.cursor.at("{")
-            else {}
-        )
+        if not self.cursor.at("{"):
+            return {}
+        given = read_list(self.cursor, "{", "}", lambda: self._attr(op))
+        if len(dict(given)) != len(given):
+            self.cursor.fail("an attribute is given twice", token=self.cursor.last)
+        return dict(given)
 
     def _attr(self, op: AnyOp) -> tuple[str, AttrValue]:
         known = schema(op.attrs)

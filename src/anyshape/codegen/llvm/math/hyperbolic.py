@@ -24,6 +24,12 @@ def tanh(x: Float) -> Float:
 
 
 def sigmoid(x: Float) -> Float:
-    """1 / (1 + exp(-x)), for negative x as exp(x) / (1 + exp(x)): no overflow on either side."""
+    """1 / (1 + exp(-x)).
+
+    With e = exp(-|x|), which cannot overflow, and q = e / (1 + e), it is 1 - q for positive x and
+    e - e q for negative: an error of q counts only by q's share of the result.
+    """
     e = exp_of_nonpositive(-abs(x))
-    return select(x < 0.0, e, x.like(1.0)) / (e + 1.0)
+    q = e / (e + 1.0)
+    start = select(x < 0.0, e, x.like(1.0))
+    return q.fma(-start, start)

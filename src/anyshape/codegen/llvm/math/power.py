@@ -27,7 +27,7 @@ from anyshape.codegen.llvm.math.exponential import (
     scaled,
 )
 from anyshape.codegen.llvm.math.format import F32
-from anyshape.codegen.llvm.math.logarithm import split
+from anyshape.codegen.llvm.math.logarithm import exponent_value, split, split_normal
 from anyshape.codegen.llvm.math.polynomial import polynomial
 from anyshape.codegen.llvm.math.values import Float, Mask, select
 
@@ -44,14 +44,15 @@ def pow(x: Float, y: Float) -> Float:
 
 def _magnitude_f32(size: Float, y: Float) -> Float:
     """size**y through f64, which holds every f32 as a normal number; narrowing rounds once."""
-    e, m = split(size.widened())
+    wide = size.widened()
+    biased, m = split_normal(wide)
     f = m - 1.0
     s = f / (f + 2.0)
     z = s * s
-    log_m = s.fma(polynomial(z, POW32_LOG["f64"]) * z, 2.0 * s)
-    log = _log_with_edges(size.widened(), e.fma(sum(LN2["f64"]), log_m))
-    exponent = (log * y.widened()).at_least(-200.0).at_most(200.0)
-    n, _, r = reduced(exponent)
+    log_m = polynomial(z, (2.0, *POW32_LOG["f64"])) * s
+    log = exponent_value(biased, wide.format).fma(sum(LN2["f64"]), log_m)
+    exponent = _log_with_edges(wide, log) * y.widened()
+    n, _, r = reduced(exponent.at_least(-200.0).at_most(200.0))
     result = polynomial(r, (1.0, 1.0, *EXP["f32"])) * power_of_two(n, r.format)
     return result.narrowed()
 

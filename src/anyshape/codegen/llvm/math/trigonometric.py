@@ -32,18 +32,19 @@ def _quarter_wave(turn: Reduced) -> Float:
     return select(odd, _cos_of_remainder(r, low, z), _sin_of_remainder(r, low, z))
 
 
-def _sin_of_remainder(r: Float, low: Float, z: Float) -> Float:
-    """sin(r + low) = sin r + low cos r, with cos r = 1 - r²/2 being enough for so small a term."""
-    correction = low.fma(z * -0.5, low)
-    return r + polynomial(z, SIN[r.format.name]).fma(z * r, correction)
+def _sin_of_remainder(r: Float, low: Float | None, z: Float) -> Float:
+    """sin(r + low) = sin r + low cos r, where 1 - r²/2 is cosine enough for so small a term."""
+    terms = polynomial(z, SIN[r.format.name])
+    if low is None:
+        return terms.fma(z * r, r)
+    return r + terms.fma(z * r, low.fma(z * -0.5, low))
 
 
-def _cos_of_remainder(r: Float, low: Float, z: Float) -> Float:
-    """cos(r + low) = 1 - r²/2 + r⁴ P - low r, with what rounding 1 - r²/2 lost."""
+def _cos_of_remainder(r: Float, low: Float | None, z: Float) -> Float:
+    """cos(r + low) = 1 - (r²/2 + low r - r⁴ P)."""
+    terms = polynomial(z, COS[r.format.name])
     half = 0.5 * z
-    head = 1.0 - half
-    lost = (1.0 - head) - half
-    return head + polynomial(z, COS[r.format.name]).fma(z * z, lost - low * r)
+    return 1.0 - terms.fma(-(z * z), half if low is None else low.fma(r, half))
 
 
 def _sign_of_turn(quarter: Int, x: Float) -> Int:
