@@ -1,0 +1,123 @@
+"""The definition of the loop IR: plain Python over plain indices, with every access checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, assert_never
+
+import numpy as np
+
+from anyshape.base.errors import VerifyError
+from anyshape.ir.attrs import NO_ATTRS
+from anyshape.ir.literal import WeightStore
+from anyshape.ir.opdef import Call, lookup
+from anyshape.ir.types import Array, DType
+from anyshape.loop.ir import (
+    Apply,
+    Bind,
+    Buffer,
+    For,
+    Guard,
+    Kernel,
+    Let,
+    Literal,
+    Load,
+    Local,
+    Number,
+    Scalar,
+    Statement,
+    Store,
+    Update,
+    neutral,
+)
+from anyshape.sym import Symbol
+
+
+def run_kernel(kernel: Kernel, buffers: Sequence[Array], sizes: Sequence[int]) -> None:
+    """Runs all tasks in order; written buffers are changed in place."""
+    memory = dict(zip((b.name for b in kernel.buffers), buffers, strict=True))
+    bound = dict(zip(kernel.sizes, sizes, strict=True))
+    for task in range(kernel.tasks.evaluate(bound)):
+        _Frame(memory, {**bound, kernel.task: task}).run(kernel.body)
+
+
+class _Frame:
+    """Symbols and locals at one point of the execution."""
+
+    def __init__(self, memory: Mapping[str, Array], symbols: dict[Symbol, int]) -> None:
+        self.memory = memory
+        self.symbols = symbols
+        self.locals: dict[str, Any] = {}
+        self.combine: dict[str, str] = {}
+
+    def run(self, body: Sequence[Statement]) -> None:
+        for statement in body:
+            self._step(statement)
+
+    def _step(self, statement: Statement) -> None:
+        match statement:
+            case Let(local, value):
+                self.locals[local.name] = self.value(value)
+            case Bind(symbol, value, extent):
+                last = extent.evaluate(self.symbols) - 1
+                self.symbols[symbol] = max(0, min(int(self.value(value)), last))
+            case Store(buffer, index, value):
+                self.memory[buffer.name][self._place(buffer, index)] = self.value(value)
+            case Update(local, value):
+                args = (self.locals[local.name], self.value(value))
+                self.locals[local.name] = _apply(self.combine[local.name], args, local.dtype)
+            case For():
+                self._loop(statement)
+            case _:
+                assert_never(statement)
+
+    def _loop(self, loop: For) -> None:
+        for state in loop.accumulators:
+            self.locals[state.local.name] = self.value(neutral(state.op, state.local.dtype))
+            self.combine[state.local.name] = state.op
+        for index in range(loop.extent.evaluate(self.symbols)):
+            self.symbols[loop.index] = index
+            self.run(loop.body)
+
+    def _place(self, buffer: Buffer, index: Sequence[Any]) -> tuple[int, ...]:
+        place = tuple(dim.evaluate(self.symbols) for dim in index)
+        shape = self.memory[buffer.name].shape
+        if not all(0 <= i < size for i, size in zip(place, shape, strict=True)):
+            raise VerifyError(f"buffer '{buffer.name}'", f"{place} is outside {shape}")
+        return place
+
+    def value(self, scalar: Scalar) -> Any:
+        match scalar:
+            case Load(buffer, index):
+                return self.memory[buffer.name][self._place(buffer, index)]
+            case Literal(_, dtype):
+                return np.asarray(scalar.value).astype(dtype.numpy)
+            case Number(dim):
+                return np.int64(dim.evaluate(self.symbols))
+            case Local(name, _):
+                return self.locals[name]
+            case Apply(op, args, dtype):
+                return _apply(op, [self.value(arg) for arg in args], dtype)
+            case Guard(conditions, inside, outside):
+                holds = all(test.holds(self.symbols) for test in conditions)
+                return self.value(inside if holds else outside)
+            case _:
+                assert_never(scalar)
+
+
+def _apply(op: str, args: Sequence[Any], dtype: DType) -> Any:
+    """The op's own NumPy reference on scalars."""
+    arrays = tuple(np.asarray(arg) for arg in args)
+    if op == "cast":
+        with np.errstate(all="ignore"):
+            return arrays[0].astype(dtype.numpy)
+    reference = lookup(op).reference
+    assert reference is not None, f"{op} is a compound: lowering expands it"
+    return reference(Call(NO_ATTRS, arrays, (dtype[()],), _NO_WEIGHTS, _no_region))
+
+
+_NO_WEIGHTS = WeightStore()
+
+
+def _no_region(index: int, args: Sequence[Array]) -> tuple[Array, ...]:
+    raise AssertionError("elementwise ops have no regions")

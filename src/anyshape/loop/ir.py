@@ -1,0 +1,208 @@
+"""The loop IR: buffers, scalar expressions, statements, kernels.
+
+A kernel is a task loop around statements. Sizes are the kernel's own symbols `n0, n1, …`; loop
+indices are symbols too, so an index expression is a `Dim`, and whether an access is in bounds is a
+question for the same prover that decides shapes. Values are scalars: how many of them are computed
+at once is the emitter's business, and `For.vector` says only where that is allowed.
+
+    kernel (n0, n1; x: f32[n0, n1], out: f32[n0, n1] written) tasks t < n0 {
+      total: f32 = add over j < n1 vector {
+        total += x[t, j]
+      }
+      for j < n1 vector {
+        out[t, j] = div(x[t, j], total)
+      }
+    }
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from anyshape.ir.types import DType, Shape, bool_, i64
+from anyshape.sym import Dim, Facts, Predicate, Symbol
+
+Index = tuple[Dim, ...]
+NO_FACTS = Facts()
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Memory a kernel is given. Strides count elements; a dense buffer has 1 as its last."""
+
+    name: str
+    dtype: DType
+    shape: Shape
+    strides: Shape
+    written: bool = False
+
+    def offset(self, index: Index) -> Dim:
+        """Elements from the start of the buffer."""
+        return sum((i * stride for i, stride in zip(index, self.strides, strict=True)), Dim.of(0))
+
+
+# --- scalar expressions ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One element."""
+
+    buffer: Buffer
+    index: Index
+
+    @property
+    def dtype(self) -> DType:
+        return self.buffer.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A number. Compared by its text, so that NaN equals itself and -0.0 is not 0.0."""
+
+    text: str
+    dtype: DType
+
+    @staticmethod
+    def of(value: float | int | bool, dtype: DType) -> Literal:
+        return Literal(str(float(value) if dtype.is_float else int(value)), dtype)
+
+    @property
+    def value(self) -> float | int | bool:
+        if self.dtype.is_float:
+            return float(self.text)
+        return bool(int(self.text)) if self.dtype is bool_ else int(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An index or a size as a value."""
+
+    dim: Dim
+
+    @property
+    def dtype(self) -> DType:
+        return i64
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """What a `Let` or an accumulator holds."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An elementwise op of the registry, by name; `cast` converts to `dtype`."""
+
+    op: str
+    args: tuple[Scalar, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`inside` where all conditions on indices hold, and only there is it evaluated."""
+
+    conditions: tuple[Predicate, ...]
+    inside: Scalar
+    outside: Scalar
+
+    @property
+    def dtype(self) -> DType:
+        return self.inside.dtype
+
+
+Scalar = Load | Literal | Number | Local | Apply | Guard
+
+
+# --- statements -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Names a value within the rest of the body."""
+
+    local: Local
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """An index that data decides: `symbol` is `value`, brought into 0..extent-1 if outside."""
+
+    symbol: Symbol
+    value: Scalar
+    extent: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Writes one element."""
+
+    buffer: Buffer
+    index: Index
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Combines a value into an accumulator of the innermost loop that has it."""
+
+    local: Local
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """Starts at the neutral element of `op` when its loop starts; holds the result afterwards."""
+
+    local: Local
+    op: str
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """Runs the body for index = 0 .. extent-1. `vector`: iterations may be computed together."""
+
+    index: Symbol
+    extent: Dim
+    body: tuple[Statement, ...]
+    accumulators: tuple[Accumulator, ...] = ()
+    vector: bool = False
+
+
+Statement = Let | Bind | Store | Update | For
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Buffers and sizes in the order of the argument block, and the work of one task."""
+
+    buffers: tuple[Buffer, ...]
+    sizes: tuple[Symbol, ...]
+    task: Symbol
+    tasks: Dim
+    body: tuple[Statement, ...]
+    facts: Facts = NO_FACTS  # what holds of the sizes
+
+    @property
+    def results(self) -> tuple[Buffer, ...]:
+        return tuple(buffer for buffer in self.buffers if buffer.written)
+
+
+NEUTRAL_FLOAT = {"add": 0.0, "mul": 1.0, "maximum": -math.inf, "minimum": math.inf}
+
+
+def neutral(op: str, dtype: DType) -> Literal:
+    """What an accumulator of `op` starts from."""
+    if dtype.is_float:
+        return Literal.of(NEUTRAL_FLOAT[op], dtype)
+    if dtype is bool_:
+        return Literal.of(op in ("logical_and", "minimum", "mul"), dtype)
+    bound = 1 << (dtype.bits - (dtype.kind == "int"))
+    lowest = -bound if dtype.kind == "int" else 0
+    return Literal.of({"add": 0, "mul": 1, "maximum": lowest, "minimum": bound - 1}[op], dtype)

@@ -1,0 +1,97 @@
+"""Kernels as text, for reading, golden tests and as the key of compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from anyshape.ir.types import shape_text
+from anyshape.loop.ir import (
+    Apply,
+    Bind,
+    Buffer,
+    For,
+    Guard,
+    Kernel,
+    Let,
+    Literal,
+    Load,
+    Local,
+    Number,
+    Scalar,
+    Statement,
+    Store,
+    Update,
+)
+from anyshape.sym import Dim, product
+
+INDENT = "  "
+
+
+def kernel_text(kernel: Kernel) -> str:
+    sizes = ", ".join(map(str, kernel.sizes))
+    buffers = ", ".join(map(_buffer, kernel.buffers))
+    lines = [f"kernel ({sizes}; {buffers}) tasks {kernel.task} < {kernel.tasks} {{"]
+    lines += [INDENT + line for line in kernel.facts.as_text().splitlines()]
+    lines += [INDENT + line for statement in kernel.body for line in _lines(statement)]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _buffer(buffer: Buffer) -> str:
+    strides = "" if is_row_major(buffer) else f" strides {shape_text(buffer.strides)}"
+    written = " written" if buffer.written else ""
+    return f"{buffer.name}: {buffer.dtype}{shape_text(buffer.shape)}{strides}{written}"
+
+
+def is_row_major(buffer: Buffer) -> bool:
+    return buffer.strides == row_major(buffer.shape)
+
+
+def row_major(shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """Strides of a dense buffer."""
+    return tuple(product(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def _lines(statement: Statement) -> Iterator[str]:
+    match statement:
+        case Let(local, value):
+            yield f"{local.name} = {scalar_text(value)}"
+        case Bind(symbol, value, extent):
+            yield f"{symbol} = index {scalar_text(value)} < {extent}"
+        case Store(buffer, index, value):
+            yield f"{buffer.name}{shape_text(index)} = {scalar_text(value)}"
+        case Update(local, value):
+            yield f"{local.name} <- {scalar_text(value)}"
+        case For():
+            yield from _for_lines(statement)
+        case _:
+            assert_never(statement)
+
+
+def _for_lines(loop: For) -> Iterator[str]:
+    states = "".join(f" {a.local.name}: {a.local.dtype} {a.op}" for a in loop.accumulators)
+    over = f" with{states}" if states else ""
+    yield f"for {loop.index} < {loop.extent}{' vector' if loop.vector else ''}{over} {{"
+    for statement in loop.body:
+        yield from (INDENT + line for line in _lines(statement))
+    yield "}"
+
+
+def scalar_text(value: Scalar) -> str:
+    match value:
+        case Load(buffer, index):
+            return f"{buffer.name}{shape_text(index)}"
+        case Literal(text, dtype):
+            return f"{dtype} {text}"
+        case Number(dim):
+            return f"({dim})"
+        case Local(name, _):
+            return name
+        case Apply(op, args, dtype):
+            name = f"cast_{dtype}" if op == "cast" else op
+            return f"{name}({', '.join(map(scalar_text, args))})"
+        case Guard(conditions, inside, outside):
+            test = " and ".join(map(str, conditions))
+            return f"({scalar_text(inside)} if {test} else {scalar_text(outside)})"
+        case _:
+            assert_never(value)
