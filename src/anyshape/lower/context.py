@@ -1,0 +1,213 @@
+"""Lowering one region: which scalar stands at which index of which value.
+
+`Lowering.at(value, index)` is the heart: it inlines producers, so index-mapped ops (transpose,
+slice, broadcast, …) cost nothing and elementwise chains become straight-line code. Every computed
+scalar is named by a `Let` in the outermost loop whose indices it needs: what does not depend on the
+inner loop is computed outside of it, and what is used twice is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import assert_never, cast
+
+from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.opdef import PARAM, ParamAttrs
+from anyshape.ir.types import DType, Shape
+from anyshape.loop import (
+    Accumulator,
+    Apply,
+    Bind,
+    Buffer,
+    For,
+    Guard,
+    Let,
+    Literal,
+    Load,
+    Local,
+    Number,
+    Scalar,
+    Statement,
+    Update,
+)
+from anyshape.loop.ir import Index
+from anyshape.sym import Answer, Dim, Equal, FactScope, Predicate, Symbol, minimum
+
+Conditions = tuple[Predicate, ...]
+
+
+@dataclass
+class Level:
+    """A loop under construction: the indices it brings, and its statements so far."""
+
+    indices: set[Symbol]
+    body: list[Statement] = field(default_factory=list[Statement])
+
+
+class Lowering:
+    """The scalars of one region."""
+
+    def __init__(self, region: Region, buffers: Sequence[Buffer], scope: FactScope) -> None:
+        self.region = region
+        self.buffers = buffers
+        self.scope = scope
+        self.levels = [Level(set())]
+        self._numbers = count()
+        self._made: dict[tuple[Value, Index, Conditions], Scalar] = {}
+        self._needs: dict[str, frozenset[Symbol]] = {}  # indices a local depends on
+
+    # --- scalars ------------------------------------------------------------------------------
+
+    def at(self, value: Value, index: Index, conditions: Conditions = ()) -> Scalar:
+        """The element of `value` at `index`; loads happen only where `conditions` hold."""
+        key = (value, index, conditions)
+        found = self._made.get(key)
+        if found is None:
+            found = self._make(value, index, conditions)
+            self._made[key] = found
+        return found
+
+    def _make(self, value: Value, index: Index, conditions: Conditions) -> Scalar:
+        node = value.node
+        if node.op is not PARAM:
+            return index_rule(node)(self, node, index, conditions)
+        buffer = self.buffers[cast(ParamAttrs, node.attrs).index]
+        load = Load(buffer, index)
+        return self.let(
+            Guard(conditions, load, Literal.of(0, buffer.dtype)) if conditions else load
+        )
+
+    def apply(self, op: str, args: Sequence[Scalar], dtype: DType) -> Scalar:
+        return self.let(Apply(op, tuple(args), dtype))
+
+    def let(self, value: Scalar) -> Local:
+        """Names a scalar, in the outermost loop where everything it needs is known."""
+        local = Local(f"v{next(self._numbers)}", value.dtype)
+        self._needs[local.name] = self.needs(value)
+        self._level_for(self._needs[local.name]).body.append(Let(local, value))
+        return local
+
+    def bind(self, value: Scalar, extent: Dim) -> Dim:
+        """An index that data decides."""
+        symbol = Symbol(f"g{next(self._numbers)}")
+        level = self._level_for(self.needs(value))
+        level.body.append(Bind(symbol, value, extent))
+        level.indices.add(symbol)
+        return Dim.of(symbol)
+
+    def needs(self, value: Scalar) -> frozenset[Symbol]:
+        """The loop indices that a scalar depends on."""
+        match value:
+            case Load(_, index):
+                return self._indices(index)
+            case Number(dim):
+                return self._indices((dim,))
+            case Local(name, _):
+                return self._needs[name]
+            case Apply(_, args, _):
+                return frozenset[Symbol]().union(*map(self.needs, args))
+            case Guard(conditions, inside, outside):
+                sides = [dim for test in conditions for dim in test.sides]
+                return self._indices(sides) | self.needs(inside) | self.needs(outside)
+            case Literal():
+                return frozenset()
+            case _:
+                assert_never(value)
+
+    def _indices(self, dims: Sequence[Dim]) -> frozenset[Symbol]:
+        loops = frozenset[Symbol]().union(*(level.indices for level in self.levels))
+        return frozenset[Symbol]().union(*(dim.symbols for dim in dims)) & loops
+
+    def _level_for(self, needed: frozenset[Symbol]) -> Level:
+        return self.levels[self._depth_for(needed)]
+
+    def _depth_for(self, needed: frozenset[Symbol]) -> int:
+        depths = [d for d, level in enumerate(self.levels) if level.indices & needed]
+        return max(depths, default=0)
+
+    # --- loops --------------------------------------------------------------------------------
+
+    def accumulate(
+        self,
+        op: str,
+        dtype: DType,
+        extents: Sequence[Dim],
+        index: Index,
+        element: Callable[[list[Dim]], Scalar],
+    ) -> Scalar:
+        """Combines `element` over new loops, in the outermost place where `index` is known."""
+        around, needed = self.levels, self._indices(index)
+        self.levels = around[: self._depth_for(needed) + 1]
+        result = self._nest(op, dtype, extents, [], element)
+        self.levels = around
+        if isinstance(result, Local):
+            self._needs[result.name] = needed
+        return result
+
+    def _nest(
+        self,
+        op: str,
+        dtype: DType,
+        extents: Sequence[Dim],
+        chosen: list[Dim],
+        element: Callable[[list[Dim]], Scalar],
+    ) -> Scalar:
+        if not extents:
+            return element(chosen)
+        symbol, total = self.symbol("k"), Local(f"v{next(self._numbers)}", dtype)
+        self._needs[total.name] = frozenset()
+        level = Level({symbol})
+        self.levels.append(level)
+        value = self._nest(op, dtype, extents[1:], [*chosen, Dim.of(symbol)], element)
+        level.body.append(Update(total, value))
+        self.levels.pop()
+        innermost = len(extents) == 1
+        loop = For(
+            symbol, extents[0], tuple(level.body), (Accumulator(total, op),), vector=innermost
+        )
+        self.levels[-1].body.append(loop)
+        return total
+
+    def symbol(self, prefix: str) -> Symbol:
+        """A new loop index."""
+        return Symbol(f"{prefix}{next(self._numbers)}")
+
+    # --- sizes --------------------------------------------------------------------------------
+
+    def operand_index(self, operand: Shape, result: Shape, index: Index) -> Index:
+        """Where an operand that broadcasts to `result` is read: axes align right."""
+        offset = len(result) - len(operand)
+        axes = zip(operand, result[offset:], index[offset:], strict=True)
+        return tuple(self._broadcast_index(*axis) for axis in axes)
+
+    def _broadcast_index(self, operand: Dim, result: Dim, index: Dim) -> Dim:
+        if operand == 1:
+            return Dim.of(0)
+        if self.scope.proves(Equal(operand, result)) is Answer.TRUE:
+            return index
+        return minimum(index, operand - 1)  # a size of 1 or of the result: only the run knows
+
+
+IndexRule = Callable[[Lowering, Node, Index, Conditions], Scalar]
+
+RULES: dict[str, IndexRule] = {}
+
+
+def rule(name: str) -> Callable[[IndexRule], IndexRule]:
+    """Registers the index rule of an op."""
+
+    def add(function: IndexRule) -> IndexRule:
+        RULES[name] = function
+        return function
+
+    return add
+
+
+def index_rule(node: Node) -> IndexRule:
+    """How an op's element is made from elements of its operands."""
+    found = RULES.get(node.op.name)
+    if found is None:
+        raise KeyError(node.op.name)
+    return found

@@ -1,0 +1,28 @@
+"""Elementwise ops: the same op on scalars, operands read where they broadcast to."""
+
+from __future__ import annotations
+
+from anyshape.ir.node import Node
+from anyshape.ir.opdef import Trait, all_ops
+from anyshape.loop import Scalar
+from anyshape.loop.ir import Index
+from anyshape.lower.context import RULES, Conditions, Lowering
+
+
+def elementwise(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
+    result = node.result().tensor
+    args = [
+        low.at(x, low.operand_index(x.tensor.shape, result.shape, index), conditions)
+        for x in node.operands
+    ]
+    return low.apply(node.op.name, args, result.dtype)
+
+
+def register_rules() -> None:
+    """One rule serves every elementwise primitive of the registry."""
+    for op in all_ops():
+        if op.has(Trait.ELEMENTWISE) and not op.is_compound:
+            RULES[op.name] = elementwise
+
+
+register_rules()
