@@ -16,7 +16,7 @@ requirements = $(PY) -c 'import tomllib; \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test demo lint unit format fuzz wheel clean
+.PHONY: help test demo lint unit format fuzz sanitize wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -41,6 +41,13 @@ format: $(VENV)/.test-deps  ## rewrite the sources in the project's style
 
 fuzz: $(VENV)/.test-deps  ## random graphs: inferred against actual shapes
 	$(PY) -m tests.fuzz.run --graphs 2000 $(ARGS)
+
+sanitize: $(VENV)/.test-deps  ## damaged object code, loaded under ASan and UBSan
+	$(PY) -m tests.native.make_objects build/sanitize/objects
+	$(VENV)/bin/cmake -S . -B build/sanitize -G Ninja -DANYSHAPE_SANITIZE=ON \
+	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja
+	$(VENV)/bin/cmake --build build/sanitize
+	build/sanitize/fuzz_object $(or $(ROUNDS),2000) build/sanitize/objects/*.o
 
 wheel: $(VENV)/.created  ## build dist/anyshape-*.whl
 	$(PIP) wheel --no-deps --wheel-dir dist .

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from mpmath import mp, mpf
 
-mp.dps = 70
+DIGITS = 70
 GRID = 800  # even: no point at the middle, where some targets are 0/0
 OUTPUT = Path(__file__).parents[1] / "src/anyshape/codegen/llvm/math/coefficients.py"
 
@@ -37,15 +37,15 @@ class Fit:
     law: str  # how the polynomial is used; becomes the comment beside it
     target: Function
     weight: Function
-    low: Real
-    high: Real
+    low: float
+    high: float
     terms: dict[str, int]  # "f32", "f64" -> number of coefficients
 
 
 # --- Remez's exchange ----------------------------------------------------------------------------
 
 
-def chebyshev_grid(low: Real, high: Real, count: int) -> list[Real]:
+def chebyshev_grid(low: float, high: float, count: int) -> list[Real]:
     """Points of [low, high] that crowd at both ends, as the extrema of a minimax error do."""
     middle, radius = (low + high) / 2, (high - low) / 2
     return [middle - radius * mp.cos(mp.pi * (2 * i + 1) / (2 * count)) for i in range(count)]
@@ -118,12 +118,13 @@ def fitted(fit: Fit, kind: str) -> tuple[list[float], Real]:
 
 # --- what is fitted ------------------------------------------------------------------------------
 
-HALF_LN2 = mp.log(2) / 2 * mpf("1.001")  # a little more: the quotient that picks n is rounded
-S_MAX = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1) * mpf("1.0001")  # s = f/(2+f) at 1+f = sqrt 2
-QUARTER_PI = mp.pi / 4 * mpf("1.02")
-TANH_SPLIT = mpf("0.6")
-ERF_SPLIT = mpf(1)
-ERF_END = {"f32": mpf(4), "f64": mpf(6)}  # erf rounds to 1 from here on
+# Ends of the intervals. Each is a little beyond what reduction leaves, as that rounds too.
+HALF_LN2 = 0.347
+S_MAX = 0.1716  # (√2 - 1) / (√2 + 1)
+QUARTER_PI = 0.8
+TANH_SPLIT = 0.6
+ERF_SPLIT = 1.0
+ERF_END = {"f32": 4.0, "f64": 6.0}  # erf rounds to 1 from here on
 
 
 def root(function: Function) -> Function:
@@ -141,7 +142,7 @@ def erf_tail(kind: str, terms: int) -> Fit:
         "log(1 - erf(1 + t)) = P(t)",
         lambda t: mp.log(mp.erfc(ERF_SPLIT + t)),
         lambda t: mp.erfc(ERF_SPLIT + t) / mp.erf(ERF_SPLIT + t),
-        mpf(0),
+        0.0,
         ERF_END[kind] - ERF_SPLIT,
         {kind: terms},
     )
@@ -162,7 +163,7 @@ FITS = (
         "log((1+s)/(1-s)) = 2s + s³ P(s²), |s| <= 0.1716",
         root(atanh_tail),
         root(lambda s: s**3 / (2 * mp.atanh(s))),
-        mpf(0),
+        0.0,
         S_MAX**2,
         {"f32": 3, "f64": 7},
     ),
@@ -171,7 +172,7 @@ FITS = (
         "as LOG, to 2**-40: what pow needs of f32",
         root(atanh_tail),
         root(lambda s: s**3 / (2 * mp.atanh(s))),
-        mpf(0),
+        0.0,
         S_MAX**2,
         {"f64": 5},
     ),
@@ -180,7 +181,7 @@ FITS = (
         "log((1+s)/(1-s)) = 2s + s³ (2/3 + s² P(s²)), to 2**-68",
         root(lambda s: (atanh_tail(s) - mpf(2) / 3) / s**2),
         root(lambda s: s**5 / (2 * mp.atanh(s))),
-        mpf(0),
+        0.0,
         S_MAX**2,
         {"f64": 9},
     ),
@@ -189,7 +190,7 @@ FITS = (
         "tanh(x) = x + x³ P(x²), |x| <= 0.6",
         root(lambda x: (mp.tanh(x) - x) / x**3),
         root(lambda x: x**3 / mp.tanh(x)),
-        mpf(0),
+        0.0,
         TANH_SPLIT**2,
         {"f32": 5, "f64": 11},
     ),
@@ -198,7 +199,7 @@ FITS = (
         "erf(x) = x + x P(x²), |x| <= 1",
         root(lambda x: mp.erf(x) / x - 1),
         root(lambda x: x / mp.erf(x)),
-        mpf(0),
+        0.0,
         ERF_SPLIT**2,
         {"f32": 7, "f64": 14},
     ),
@@ -209,7 +210,7 @@ FITS = (
         "sin(r) = r + r³ P(r²), |r| <= π/4",
         root(lambda r: (mp.sin(r) - r) / r**3),
         root(lambda r: r**3 / mp.sin(r)),
-        mpf(0),
+        0.0,
         QUARTER_PI**2,
         {"f32": 3, "f64": 6},
     ),
@@ -218,7 +219,7 @@ FITS = (
         "cos(r) = 1 - r²/2 + r⁴ P(r²), |r| <= π/4",
         root(lambda r: (mp.cos(r) - 1 + r**2 / 2) / r**4),
         root(lambda r: r**4 / mp.cos(r)),
-        mpf(0),
+        0.0,
         QUARTER_PI**2,
         {"f32": 3, "f64": 6},
     ),
@@ -287,7 +288,7 @@ def table(name: str, law: str, entries: Sequence[str]) -> str:
     return f"\n{comment}{name}: Final[Table] = {{\n" + "\n".join(entries) + "\n}\n"
 
 
-def main() -> None:
+def fitted_tables() -> str:
     entries: dict[str, list[str]] = {}
     laws: dict[str, str] = {}
     for fit in FITS:
@@ -297,15 +298,27 @@ def main() -> None:
             note = f"error 2**{float(mp.log(error, 2)):.1f}"
             print(f"{fit.name:10} {kind} {len(numbers):2} terms, {note}", flush=True)
             entries.setdefault(fit.name, []).extend(entry(kind, numbers, note))
-    text = HEADER + "".join(table(name, laws[name], lines) for name, lines in entries.items())
-    text += "\n# Constants as sums of parts, largest first.\n"
+    return "".join(table(name, laws[name], lines) for name, lines in entries.items())
+
+
+def constant_tables() -> str:
+    text = "\n# Constants as sums of parts, largest first.\n"
     for name, kinds in constants().items():
         lines = [line for kind, numbers in kinds.items() for line in entry(kind, numbers, "")]
         text += table(name, "", lines)
-    text += "\n# The binary digits of 2/π, 64 to a word, after one word of zeros.\n"
     words = "".join(f"    0x{word:016X},\n" for word in two_over_pi())
-    text += f"TWO_OVER_PI: Final[tuple[int, ...]] = (\n{words})\n"
-    OUTPUT.write_text(text)
+    text += "\n# The binary digits of 2/π, 64 to a word, after one word of zeros.\n"
+    return text + f"TWO_OVER_PI: Final[tuple[int, ...]] = (\n{words})\n"
+
+
+def file_text() -> str:
+    """The whole of coefficients.py; mpmath is left at the precision it had."""
+    with mp.workdps(DIGITS):
+        return HEADER + fitted_tables() + constant_tables()
+
+
+def main() -> None:
+    OUTPUT.write_text(file_text())
     print(f"wrote {OUTPUT}")
 
 

@@ -57,7 +57,7 @@ class Generator:
         """A value whose type is accepted; newer ones are likelier, so graphs get deep."""
         fitting = [v for v in self.pool if isinstance(v.type, TensorType) and accept(v.type)]
         if not fitting:
-            raise NotApplicable
+            raise NotApplicableError
         return self.rng.choices(fitting, weights=range(1, len(fitting) + 1))[0]
 
     def float_tensor(self, min_rank: int = 0) -> Value:
@@ -79,14 +79,14 @@ class Generator:
         for _ in range(count):
             try:
                 self.rng.choice(moves)(self)
-            except NotApplicable:
+            except NotApplicableError:
                 continue
             except AnyshapeError:
                 refused += 1
         return refused
 
 
-class NotApplicable(Exception):
+class NotApplicableError(Exception):
     """The move found no values that it could use."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from tests.fuzz.generate import Generator, Move, NotApplicableError
+from tests.fuzz.moves import SIMPLE
 
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Region, Value
@@ -12,8 +14,6 @@ from anyshape.ir.opdef import lookup
 from anyshape.ir.types import NUMERIC, TensorType, Type, i64
 from anyshape.ops.control import ScanAttrs, WhileAttrs
 from anyshape.sym import Dim
-from tests.fuzz.generate import Generator, Move, NotApplicable
-from tests.fuzz.moves import SIMPLE
 
 MAX_DEPTH = 2
 
@@ -21,13 +21,15 @@ MAX_DEPTH = 2
 def _inner(g: Generator, types: Sequence[Type]) -> Generator:
     """A generator for a region that takes values of these types."""
     if g.depth >= MAX_DEPTH:
-        raise NotApplicable
+        raise NotApplicableError
     builder = g.builder.nested()
     params = [builder.param(type_) for type_ in types]
     return Generator(g.rng, builder, list(params), g.depth + 1)
 
 
-def _add(g: Generator, op: str, operands: list[Value], attrs: object, regions: list[Region]) -> None:
+def _add(
+    g: Generator, op: str, operands: list[Value], attrs: object, regions: list[Region]
+) -> None:
     node = g.builder.node(lookup(op), operands, attrs, regions)
     g.pool.extend(v for v in node.results if isinstance(v.type, TensorType))
 
@@ -101,4 +103,3 @@ def scan(g: Generator) -> None:
 
 
 LOOPS: list[Move] = [cond, while_, scan]
-

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.fuzz.generate import MAX_RANK, Generator, Move, NotApplicableError
 
 from anyshape.ir.node import Value
 from anyshape.ir.opdef import Trait, all_ops, lookup
 from anyshape.ir.types import ALL_DTYPES, FLOATS, NUMERIC, i64, u32
 from anyshape.sym import Answer, Dim, minimum, product
-from tests.fuzz.generate import MAX_RANK, Generator, Move, NotApplicable
 
 ELEMENTWISE = [op for op in all_ops() if op.has(Trait.ELEMENTWISE) and op.signature.limit != 3]
 
@@ -194,7 +194,7 @@ def dot(g: Generator) -> None:
     chosen = _matching(g, pairs)
     cut = g.rng.randint(0, len(chosen))
     if lhs.tensor.rank + rhs.tensor.rank - 2 * len(chosen) + (len(chosen) - cut) > MAX_RANK:
-        raise NotApplicable
+        raise NotApplicableError
     contract, batch = chosen[:cut], chosen[cut:]
     g.emit("dot", lhs, rhs, contract=_split(contract), batch=_split(batch))
 
@@ -252,4 +252,3 @@ SIMPLE: list[Move] = [
     reverse, slice_, concat, pad, gather, source, dot, row_compound, dense,
 ]  # fmt: skip
 RARE: list[Move] = [attention, gather_found, random_draw, entropy]
-

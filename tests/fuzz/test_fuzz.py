@@ -1,7 +1,6 @@
 """A short run of the fuzzer in every test run; `make fuzz` is the long one."""
 
 import pytest
-
 from tests.fuzz.run import Tally, check
 
 

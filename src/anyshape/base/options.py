@@ -16,13 +16,15 @@ from pathlib import Path
 
 from anyshape.base.errors import OptionError
 
+DEFAULT_CACHE_BYTES = 1 << 30
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a program may choose about compiling and loading code. No field changes the code."""
 
     cache_dir: Path | None = None  # None: keep no compiled kernels on disk
-    cache_bytes: int = 1 << 30
+    cache_bytes: int = DEFAULT_CACHE_BYTES
     perf_map: bool = False
 
 
@@ -30,7 +32,7 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
     """The defaults of this process."""
     return Options(
         cache_dir=_cache_dir(environment),
-        cache_bytes=_bytes(environment, "ANYSHAPE_CACHE_BYTES", Options.cache_bytes),
+        cache_bytes=_bytes(environment, "ANYSHAPE_CACHE_BYTES", DEFAULT_CACHE_BYTES),
         perf_map=_switch(environment, "ANYSHAPE_PERF_MAP"),
     )
 

@@ -15,9 +15,11 @@ import logging
 import os
 import struct
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from anyshape.base.options import DEFAULT_CACHE_BYTES, Options
 from anyshape.codegen.llvm.compile import Tuning
 from anyshape.codegen.llvm.target import Target
 from anyshape.codegen.llvm.toolchain import toolchain_identity
@@ -56,7 +58,7 @@ class ObjectCache:
     """
 
     folder: Path
-    max_bytes: int = 1 << 30
+    max_bytes: int = DEFAULT_CACHE_BYTES
     _complained: bool = field(default=False, init=False)
 
     def load(self, key: str) -> bytes | None:
@@ -85,6 +87,13 @@ class ObjectCache:
             _LOG.warning("kernels are compiled without the cache in %s: %s", self.folder, error)
 
 
+def object_cache(options: Options) -> ObjectCache | None:
+    """The cache that the options ask for. The folder itself may be shared; ours is inside it."""
+    if options.cache_dir is None:
+        return None
+    return ObjectCache(options.cache_dir / "objects", options.cache_bytes)
+
+
 # --- entries ------------------------------------------------------------------------------------
 
 
@@ -107,7 +116,8 @@ def _load_entry(folder: int, key: str) -> bytes | None:
         _LOG.warning("cached kernel %s is damaged; compiling it anew", name)
         remove_file(folder, name)
         return None
-    os.utime(name, dir_fd=folder)  # most recently used
+    with suppress(OSError):  # a read-only disk serves entries too
+        os.utime(name, dir_fd=folder)  # most recently used
     return elf_object
 
 

@@ -7,7 +7,8 @@ ask owns the work, the others wait for its result.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from threading import Lock
 
 from anyshape.codegen.cache import ObjectCache, object_key
@@ -39,13 +40,14 @@ class Compiler:
     def compile(self, texts: Sequence[str], progress: Progress | None = None) -> list[bytes]:
         """The object code of each text, in order. `progress` hears of those that LLVM compiles."""
         keys = [object_key(text, self.target, self.tuning) for text in texts]
-        futures, ours = self._claim(dict(zip(keys, texts, strict=True)))
-        try:
-            self._fulfil(ours, progress)
-        except BaseException as error:
-            self._abandon(ours, error)
-            raise
-        return [futures[key].result() for key in keys]
+        while True:
+            futures, ours = self._claim(dict(zip(keys, texts, strict=True)))
+            try:
+                self._fulfil(ours, progress)
+            finally:
+                self._abandon_unfinished(ours)
+            with suppress(CancelledError):  # another thread gave up on its work: now it is ours
+                return [futures[key].result() for key in keys]
 
     def _claim(self, wanted: _Work) -> tuple[dict[str, Future[bytes]], _Work]:
         """The future of every key, and the work that nobody else has begun."""
@@ -56,17 +58,15 @@ class Compiler:
 
     def _fulfil(self, work: _Work, progress: Progress | None) -> None:
         missing = {key: text for key, text in work.items() if not self._load(key)}
-        compiled = compile_many(
+        keys = list(missing)
+        compile_many(
             list(missing.values()),
             self.target,
             cpus=self._cpus,
             tuning=self.tuning,
             progress=progress,
+            keep=lambda index, elf_object: self._keep(keys[index], elf_object),
         )
-        for key, elf_object in zip(missing, compiled, strict=True):
-            if self._cache is not None:
-                self._cache.store(key, elf_object)
-            self._objects[key].set_result(elf_object)
 
     def _load(self, key: str) -> bool:
         elf_object = self._cache.load(key) if self._cache is not None else None
@@ -74,9 +74,14 @@ class Compiler:
             self._objects[key].set_result(elf_object)
         return elf_object is not None
 
-    def _abandon(self, keys: Iterable[str], error: BaseException) -> None:
-        """Those who wait get the error; whoever asks later tries again."""
+    def _keep(self, key: str, elf_object: bytes) -> None:
+        if self._cache is not None:
+            self._cache.store(key, elf_object)
+        self._objects[key].set_result(elf_object)
+
+    def _abandon_unfinished(self, keys: Iterable[str]) -> None:
+        """After an error, whoever waits for the rest tries it, and so may a later call."""
         with self._lock:
             for key in keys:
                 if not self._objects[key].done():
-                    self._objects.pop(key).set_exception(error)
+                    self._objects.pop(key).cancel()

@@ -45,7 +45,8 @@ def _check_private(folder: int, path: Path) -> None:
 
 def read_file(folder: int, name: str) -> bytes:
     """The content of a regular file of our own in the folder."""
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe must not block us
+    descriptor = os.open(name, flags, dir_fd=folder)
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():

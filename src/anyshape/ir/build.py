@@ -8,17 +8,18 @@ that an unnamed dim of the source shows the name it adopted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from anyshape.base.location import Location
 from anyshape.ir.attrs import Attrs, check_attrs, make_attrs, map_dims
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightStore, literal_or_weight
-from anyshape.ir.node import LateAxis, Locations, Node, Region, Value
+from anyshape.ir.node import LateAxis, Locations, Node, Region, Value, keeping_sizes
 from anyshape.ir.opdef import PARAM, AnyOp, ParamAttrs, lookup
 from anyshape.ir.substitute import substitute_region
 from anyshape.ir.types import Array, TensorType, TokenType, Type
-from anyshape.sym import HOLE, Facts, FactScope
+from anyshape.sym import HOLE, Facts, FactScope, Symbol
 
 
 class Builder:
@@ -35,6 +36,7 @@ class Builder:
         self.locations = Locations() if locations is None else locations
         self.place: Location | None = None
         self.params: list[Value] = []
+        self._bearers: dict[Symbol, Node] = {}
 
     @staticmethod
     def at_entry(facts: Facts | None = None, *, strict: bool = False) -> Builder:
@@ -91,6 +93,7 @@ class Builder:
         types = infer(ctx, [self.resolve_type(value.type) for value in operands], attrs, regions)
         node = Node.make(op, operands, attrs, types, regions, ctx.late)
         self.locations.record(node, self.place)
+        self.bears(node)
         return node
 
     def resolve_type(self, type_: Type) -> Type:
@@ -104,9 +107,13 @@ class Builder:
     def region(self, results: Sequence[Value]) -> Region:
         """The finished region. Facts on late sizes that no result needs go with their nodes."""
         params = tuple(value.type for value in self.params)
-        born = Region(params, tuple(results), Facts()).born
-        region = Region(params, tuple(results), self.scope.freeze(born))
+        bare = keeping_sizes(Region(params, tuple(results), Facts()), self._bearers)
+        region = replace(bare, facts=self.scope.freeze(bare.born))
         return substitute_region(region, self.scope.adopted(), self.locations)
+
+    def bears(self, node: Node) -> None:
+        """Remembers which node computes which late sizes."""
+        self._bearers.update((late.symbol, node) for late in node.late)
 
     def graph(self, name: str, inputs: Sequence[str], results: Sequence[Value]) -> Graph:
         """The finished graph."""

@@ -12,8 +12,8 @@ types may use the symbols of the scopes around it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
@@ -68,7 +68,7 @@ class Node:
         late: Iterable[LateAxis] = (),
     ) -> Node:
         parts = (tuple(operands), attrs, tuple(types), tuple(regions), tuple(late))
-        key = (op.name, *parts)
+        key = (op, *parts)
         found = Node._interned.get(key)
         if found is not None:
             return found
@@ -90,6 +90,12 @@ class Node:
         """Symbols in its attributes and result types (not those inside its regions)."""
         dims = (symbol for dim in attr_dims(self.attrs) for symbol in dim.symbols)
         return frozenset(dims).union(*(type_.symbols for type_ in self.types))
+
+    @property
+    def all_symbols(self) -> frozenset[Symbol]:
+        """Symbols that it mentions anywhere, inside its regions too."""
+        uppers = (late.upper.symbols for late in self.late if late.upper is not None)
+        return self.symbols.union(*uppers, *(region.symbols for region in self.regions))
 
     def __repr__(self) -> str:
         return f"{self.op.name} : {', '.join(map(str, self.types))}"
@@ -115,15 +121,26 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A closed body: parameter types, results, and the facts that hold inside."""
+    """A closed body: parameter types, results, and the facts that hold inside.
+
+    `kept` are nodes that no result reads but whose late sizes something here uses.
+    """
 
     params: tuple[Type, ...]
     results: tuple[Value, ...]
     facts: Facts
+    kept: tuple[Node, ...] = ()
 
     @property
     def result_types(self) -> tuple[Type, ...]:
         return tuple(value.type for value in self.results)
+
+    @property
+    def symbols(self) -> frozenset[Symbol]:
+        """Symbols mentioned by its parameters and nodes, at any depth."""
+        nodes = topological([*(value.node for value in self.results), *self.kept])
+        params = (type_.symbols for type_ in self.params)
+        return frozenset[Symbol]().union(*params, *(node.all_symbols for node in nodes))
 
     @property
     def born(self) -> frozenset[Symbol]:
@@ -131,8 +148,35 @@ class Region:
         return frozenset(late.symbol for node in self.nodes() for late in node.late)
 
     def nodes(self) -> list[Node]:
-        """All nodes in an order where operands come first; parameters included."""
-        return topological(value.node for value in self.results)
+        """All nodes, parameters included: operands first, and sizes before their uses."""
+        roots = [*(value.node for value in self.results), *self.kept]
+        order = topological(roots, operand_nodes)
+        bearers = {late.symbol: node for node in order for late in node.late}
+        if not bearers:
+            return order
+
+        def needed(node: Node) -> Iterator[Node]:
+            sizes = (bearers[symbol] for symbol in bearers if symbol in node.all_symbols)
+            yield from (bearer for bearer in sizes if bearer is not node)
+            yield from operand_nodes(node)
+
+        return topological(roots, needed)
+
+
+def keeping_sizes(region: Region, bearers: Mapping[Symbol, Node]) -> Region:
+    """The region with those bearers kept that are needed, if only for the sizes they compute."""
+    bare = replace(region, kept=())
+    while bearers:
+        missing = bare.symbols & bearers.keys() - bare.born
+        if not missing:
+            break
+        more = dict.fromkeys(bearers[symbol] for symbol in sorted(missing, key=str))
+        bare = replace(bare, kept=(*bare.kept, *more))
+    return bare
+
+
+def operand_nodes(node: Node) -> Iterator[Node]:
+    return (value.node for value in node.operands)
 
 
 class Locations:
@@ -149,25 +193,25 @@ class Locations:
         return self._places.get(node)
 
 
-def topological(roots: Iterable[Node]) -> list[Node]:
-    """Depth-first, operands before users, in the order results name them (no recursion)."""
+def topological(
+    roots: Iterable[Node], needed: Callable[[Node], Iterator[Node]] = operand_nodes
+) -> list[Node]:
+    """Depth-first, needed nodes before users, in the order roots name them (no recursion)."""
     order: list[Node] = []
     seen: set[Node] = set()
-    stack: list[tuple[Node, Iterator[Value]]] = []
+    stack: list[tuple[Node, Iterator[Node]]] = []
     for root in roots:
-        _enter(root, seen, stack)
+        if root in seen:
+            continue
+        seen.add(root)
+        stack.append((root, needed(root)))
         while stack:
-            node, operands = stack[-1]
-            operand = next(operands, None)
-            if operand is None:
+            node, rest = stack[-1]
+            other = next((n for n in rest if n not in seen), None)
+            if other is None:
                 order.append(node)
                 stack.pop()
             else:
-                _enter(operand.node, seen, stack)
+                seen.add(other)
+                stack.append((other, needed(other)))
     return order
-
-
-def _enter(node: Node, seen: set[Node], stack: list[tuple[Node, Iterator[Value]]]) -> None:
-    if node not in seen:
-        seen.add(node)
-        stack.append((node, iter(node.operands)))

@@ -1,8 +1,9 @@
 """The verifier: invariants every graph keeps, checked by inferring everything again.
 
 It asks, for each node, whether the rules of its op still give the recorded types under the facts
-of the region; whether every symbol has a source; whether tokens are used once; and whether regions
-are closed. A failure is a defect of the pass or frontend that made the graph, never of the user.
+of the region, and whether these facts include what the op requires; whether every symbol has one
+source; whether tokens are used once; and whether regions are closed. A failure is a defect of the
+pass or frontend that made the graph, never of the user.
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs
 from anyshape.ir.types import TensorType, TokenType, Type
-from anyshape.sym import HOLE, Answer, Equal, FactScope, Symbol
+from anyshape.sym import HOLE, Answer, Equal, FactScope, Predicate, Symbol
+
+
+class _Asking(ShapeContext):
+    """Asks for what an op requires instead of recording it: by now it is known or a fact."""
+
+    def require(self, predicate: Predicate, what: str) -> None:
+        if self.scope.proves(predicate) is not Answer.TRUE:
+            raise VerifyError(self.op.name, f"needs {predicate}, which is no fact: {what}")
 
 
 def verify(graph: Graph) -> Graph:
@@ -28,32 +37,39 @@ def verify(graph: Graph) -> Graph:
         raise VerifyError(f"graph '{graph.name}'", "has another number of names than parameters")
     if len(set(graph.inputs)) != len(graph.inputs):
         raise VerifyError(f"graph '{graph.name}'", "has two inputs of one name")
-    known = frozenset(Symbol(axis.name) for axis in graph.facts.axes)
-    verify_region(graph.body, FactScope.of(graph.facts), known)
+    verify_region(graph.body, FactScope.of(graph.facts), frozenset())
     return graph
 
 
 def verify_region(region: Region, scope: FactScope, outer: frozenset[Symbol]) -> None:
-    """`outer` holds the symbols that are bound around this region."""
-    bound = outer.union(*(type_.symbols for type_ in region.params))
-    bound |= frozenset(symbol for fact in region.facts.facts for symbol in fact.predicate.symbols)
+    """`outer` holds the symbols that have a size around this region."""
+    sized = outer.union(*(type_.symbols for type_ in region.params))
+    declared = frozenset(axis.symbol for axis in region.facts.axes)
+    solved = frozenset(symbol for fact in region.facts.facts for symbol in fact.predicate.symbols)
     nodes = region.nodes()
     _verify_tokens(nodes, region.results)
     for node in nodes:
         if node.op is PARAM:
             _verify_param(node, region)
             continue
-        bound |= {late.symbol for late in node.late}
-        _verify_symbols(node, bound)
+        _verify_late(node, sized)
+        sized |= {late.symbol for late in node.late}
+        _verify_symbols(node, sized | declared | solved)
         _verify_types(node, scope)
         for inner in node.regions:
-            verify_region(inner, FactScope.of(inner.facts, parent=scope), bound)
+            verify_region(inner, FactScope.of(inner.facts, parent=scope), sized | declared | solved)
 
 
 def _verify_param(node: Node, region: Region) -> None:
     index = cast(ParamAttrs, node.attrs).index
     if index >= len(region.params) or region.params[index] != node.types[0]:
         raise VerifyError(f"parameter {index}", "belongs to another region")
+
+
+def _verify_late(node: Node, sized: frozenset[Symbol]) -> None:
+    for late in node.late:
+        if late.symbol in sized:
+            raise VerifyError(node.op.name, f"bears '{late.symbol}', which has a size already")
 
 
 def _verify_symbols(node: Node, bound: frozenset[Symbol]) -> None:
@@ -65,14 +81,15 @@ def _verify_symbols(node: Node, bound: frozenset[Symbol]) -> None:
 
 
 def _verify_types(node: Node, scope: FactScope) -> None:
-    probe = scope.child()  # requirements asked again are not recorded twice
     try:
         check_attrs(node.op.name, node.attrs)
-        ctx = ShapeContext(node.op, probe, late=node.late)
+        ctx = _Asking(node.op, scope, late=node.late)
         types = infer(ctx, [value.type for value in node.operands], node.attrs, node.regions)
+    except VerifyError:
+        raise
     except AnyshapeError as error:
         raise VerifyError(node.op.name, f"cannot be inferred again: {error}") from error
-    if not provably_same(probe, types, node.types):
+    if not provably_same(scope, types, node.types):
         raise VerifyError(node.op.name, f"is recorded as {node.types}, inferred as {types}")
 
 

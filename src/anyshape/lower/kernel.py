@@ -20,12 +20,16 @@ from anyshape.loop.printer import row_major
 from anyshape.loop.rewrite import substitute
 from anyshape.lower.context import Level, Lowering
 from anyshape.lower.movement import delinear
+from anyshape.passes.expand import expanded_region
 from anyshape.sym import Axis, Dim, Facts, FactScope, Symbol, ceildiv, minimum, product
 
 BLOCK = 4096
 """Elements per task of a map that has become one loop: about a third of a typical L1 cache."""
 
 TASK = Symbol("t")
+
+LOOPS = frozenset({Trait.REDUCTION, Trait.CONTRACTION})
+"""Ops that bring a loop of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,9 @@ def lower_region(region: Region, facts: Facts) -> Lowered:
     """The kernel of a region whose results all have one shape. `facts` hold around the region."""
     symbols = size_symbols(region)
     names = {symbol: Dim.of(f"n{number}") for number, symbol in enumerate(symbols)}
-    local = substitute_region(region, names)
     known = _renamed(facts, names)
+    outer = FactScope.of(known, distinct_names=False)
+    local = expanded_region(substitute_region(region, names), outer)
     kernel = _kernel(local, known, tuple(names[symbol].symbol or TASK for symbol in symbols))
     return Lowered(kernel, tuple(Dim.of(symbol) for symbol in symbols))
 
@@ -76,7 +81,7 @@ def _kernel(region: Region, facts: Facts, sizes: tuple[Symbol, ...]) -> Kernel:
     outputs = tuple(_buffer(f"y{i}", type_, True) for i, type_ in enumerate(region.result_types))
     shape = region.results[0].tensor.shape
     indices = tuple(Symbol(f"i{axis}") for axis in range(len(shape)))
-    reduces = any(node.op.has(Trait.REDUCTION) for node in region.nodes())
+    reduces = any(node.op.traits & LOOPS for node in region.nodes())
     make = _row_work if reduces else _map_work
     low = Lowering(region, inputs, FactScope.of(facts))
     tasks, body = make(low, outputs, tuple(zip(indices, shape, strict=True)))

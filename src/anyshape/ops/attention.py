@@ -57,6 +57,7 @@ def attention_shape(
     ctx.require_equal(q[3], k[3], "q and k must have one width")
     ctx.require_equal(k[1], v[1], "k and v must have the same heads")
     ctx.require_equal(k[2], v[2], "k and v must have one length")
+    ctx.require(k[1] >= 1, "there must be a kv head")
     ctx.require(Divisible(q[1], k[1]), "heads must be a multiple of kv heads")
     scores = (batch, q[1], q[2], k[2])
     for given in mask:

@@ -94,9 +94,13 @@ def _log_softmax(b: Builder, operands: Sequence[Value], attrs: AxisAttrs, /) -> 
     return (shifted - total.apply("log")).cast(x.dtype).value
 
 
-softmax = register(OpDef("softmax", X, AxisAttrs, FLOAT, axis_shape, decompose=_softmax))
+ROWWISE = frozenset({Trait.ROWWISE})
+
+softmax = register(
+    OpDef("softmax", X, AxisAttrs, FLOAT, axis_shape, decompose=_softmax, traits=ROWWISE)
+)
 log_softmax = register(
-    OpDef("log_softmax", X, AxisAttrs, FLOAT, axis_shape, decompose=_log_softmax)
+    OpDef("log_softmax", X, AxisAttrs, FLOAT, axis_shape, decompose=_log_softmax, traits=ROWWISE)
 )
 
 
@@ -155,7 +159,7 @@ def _rms_norm(b: Builder, operands: Sequence[Value], attrs: NormAttrs, /) -> Val
 layer_norm = register(
     OpDef(
         "layer_norm", Signature(("x", "scale?", "bias?")), NormAttrs, FLOAT, norm_shape,
-        decompose=_layer_norm,
+        decompose=_layer_norm, traits=ROWWISE,
     )
 )  # fmt: skip
 rms_norm = register(

@@ -33,7 +33,7 @@ def _inside(ctx: ShapeContext, region: Region) -> FactScope:
     return FactScope.of(region.facts, parent=ctx.scope)
 
 
-def _check_params(ctx: ShapeContext, label: str, region: Region, wanted: Sequence[Type]) -> None:
+def check_params(ctx: ShapeContext, label: str, region: Region, wanted: Sequence[Type]) -> None:
     if not provably_same(_inside(ctx, region), region.params, wanted):
         raise ctx.refuse_operand(f"region '{label}' takes {region.params}, given {tuple(wanted)}")
 
@@ -51,7 +51,7 @@ def cond_type(
 ) -> tuple[Type, ...]:
     _check_predicate(ctx, "the predicate", types[0])
     for label, region in zip(ctx.op.regions, regions, strict=True):
-        _check_params(ctx, label, region, types[1:])
+        check_params(ctx, label, region, types[1:])
     then, other = regions
     if len(then.results) != len(other.results):
         counts = f"{len(then.results)} and {len(other.results)}"
@@ -138,8 +138,11 @@ def _carried(ctx: ShapeContext, scope: FactScope, init: Type, param: Type, resul
         if not init == param == result:
             raise ctx.refuse_operand(f"a carried value is {init}, {param} and {result}")
         return init
-    same = isinstance(result, TensorType) and init.dtype == param.dtype == result.dtype
-    if not same or not init.rank == param.rank == result.rank:
+    if not (
+        isinstance(result, TensorType)
+        and init.dtype == param.dtype == result.dtype
+        and init.rank == param.rank == result.rank
+    ):
         raise ctx.refuse_operand(f"a carried {param} starts as {init} and continues as {result}")
     dims = zip(init.shape, param.shape, result.shape, strict=True)
     return init.with_shape(tuple(_carried_dim(ctx, scope, *three) for three in dims))
@@ -202,7 +205,7 @@ def scan_type(
         raise ctx.refuse_attribute("carried", f"and scanned exceed {len(types)} operands")
     ctx.require(attrs.length >= 0, "the length must not be negative")
     elements = [_element(ctx, type_, attrs.length) for type_ in types[states:sequences]]
-    _check_params(ctx, "body", body, [*types[:states], *elements, *types[sequences:]])
+    check_params(ctx, "body", body, [*types[:states], *elements, *types[sequences:]])
     if not provably_same(_inside(ctx, body), body.result_types[:states], types[:states]):
         given = f"{body.result_types[:states]}, not {tuple(types[:states])}"
         raise ctx.refuse_operand(f"the body continues the states as {given}")

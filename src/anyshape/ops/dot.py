@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
-from anyshape.ir.opdef import Call, OpDef, Signature, register
+from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import NUMERIC, Array, Shape
 from anyshape.ops.elementwise import widened
 from anyshape.ops.rules import SameDType
@@ -54,7 +55,10 @@ def _free(shape: Shape, attrs: DotAttrs, side: int) -> Shape:
 
 
 def _dot(call: Call[DotAttrs]) -> Array:
-    return widened(lambda lhs, rhs: np.einsum(*_einsum(lhs, rhs, call.attrs)), call)
+    def product(lhs: Array, rhs: Array) -> Any:
+        return np.einsum(*_einsum(lhs, rhs, call.attrs))
+
+    return widened(product, call)
 
 
 def _einsum(
@@ -73,5 +77,13 @@ def _einsum(
 
 
 dot = register(
-    OpDef("dot", Signature(("lhs", "rhs")), DotAttrs, SameDType(NUMERIC), dot_shape, reference=_dot)
+    OpDef(
+        "dot",
+        Signature(("lhs", "rhs")),
+        DotAttrs,
+        SameDType(NUMERIC),
+        dot_shape,
+        reference=_dot,
+        traits=frozenset({Trait.CONTRACTION}),
+    )
 )

@@ -33,9 +33,14 @@ BinaryFunction = Callable[[Array, Array], Any]
 
 
 def widened(function: Callable[..., Any], call: Call[Attrs]) -> Array:
-    """`function` on the operands, with 16-bit floats computed in f32."""
+    """`function` on the operands, with 16-bit floats computed in f32.
+
+    Operands are dense: NumPy adds up in another order where strides differ, and a reference gives
+    the same bits for the same values.
+    """
     narrow = call.args[0].dtype.itemsize == 2 and call.args[0].dtype.kind not in "iu"
-    args = [array.astype(np.float32) for array in call.args] if narrow else call.args
+    dtype = np.dtype(np.float32) if narrow else None
+    args = [np.asarray(array, dtype, order="C") for array in call.args]
     with np.errstate(all="ignore"):
         return np.asarray(function(*args)).astype(call.result.dtype.numpy)
 

@@ -21,6 +21,7 @@ from anyshape.ops.rules import SameDType, check_allowed
 from anyshape.sym import Dim, ceildiv
 
 ANY = SameDType(ALL_DTYPES)
+INDEXED = frozenset({Trait.INDEXED})
 
 
 # --- reshape, transpose, broadcast, reverse -------------------------------------------------------
@@ -54,7 +55,7 @@ reshape = register(
         ANY,
         reshape_shape,
         reference=lambda call: call.args[0].reshape(_ints(call.attrs.shape)),
-        traits=frozenset({Trait.ALIAS}),
+        traits=frozenset({Trait.ALIAS, Trait.INDEXED}),
     )
 )
 
@@ -84,6 +85,7 @@ transpose = register(
         ANY,
         transpose_shape,
         reference=lambda call: np.transpose(call.args[0], call.attrs.perm),
+        traits=INDEXED,
     )
 )
 
@@ -109,6 +111,7 @@ broadcast = register(
         ANY,
         broadcast_to_shape,
         reference=lambda call: np.broadcast_to(call.args[0], _ints(call.attrs.shape)),
+        traits=INDEXED,
         doc="NumPy's broadcast_to: axes align right; an axis of size 1 repeats.",
     )
 )
@@ -136,6 +139,7 @@ reverse = register(
         ANY,
         reverse_shape,
         reference=lambda call: np.flip(call.args[0], call.attrs.axes),
+        traits=INDEXED,
     )
 )
 
@@ -178,7 +182,17 @@ def _slice(call: Call[SliceAttrs]) -> Array:
     return call.args[0][tuple(slice(*bound) for bound in bounds)]
 
 
-slice_ = register(OpDef("slice", Signature(("x",)), SliceAttrs, ANY, slice_shape, reference=_slice))
+slice_ = register(
+    OpDef(
+        "slice",
+        Signature(("x",)),
+        SliceAttrs,
+        ANY,
+        slice_shape,
+        reference=_slice,
+        traits=INDEXED,
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -213,6 +227,7 @@ concat = register(
         ANY,
         concat_shape,
         reference=lambda call: np.concatenate(call.args, axis=call.attrs.axis),
+        traits=INDEXED,
     )
 )
 
@@ -247,7 +262,17 @@ def _pad(call: Call[PadAttrs]) -> Array:
     return np.pad(data, widths, constant_values=fill) if widths else data
 
 
-pad = register(OpDef("pad", Signature(("x", "fill")), PadAttrs, ANY, pad_shape, reference=_pad))
+pad = register(
+    OpDef(
+        "pad",
+        Signature(("x", "fill")),
+        PadAttrs,
+        ANY,
+        pad_shape,
+        reference=_pad,
+        traits=INDEXED,
+    )
+)
 
 
 # --- gather ---------------------------------------------------------------------------------------
@@ -284,6 +309,7 @@ gather = register(
         _gather_dtype,
         gather_shape,
         reference=_gather,
+        traits=INDEXED,
         doc="Takes slices of `x` along `axis`; the axes of `indices` stand in its place.",
     )
 )

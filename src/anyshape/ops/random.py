@@ -63,6 +63,8 @@ def bits_shape(
     ctx: ShapeContext, shapes: Sequence[Shape], attrs: BitsAttrs | DrawAttrs, /
 ) -> tuple[Shape, ...]:
     _check_key(ctx, shapes[0])
+    if isinstance(attrs, BitsAttrs) and not 0 <= attrs.stream <= int(_LOW):
+        raise ctx.refuse_attribute("stream", f"must be a word of 32 bits, got {attrs.stream}")
     ctx.require_sizes(attrs.shape)
     return (attrs.shape,)
 

@@ -7,6 +7,7 @@ element, so that sizes of 0 are ordinary.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,11 +92,13 @@ def reduction(
     """Combines the elements along `axes` starting from a neutral element."""
 
     def reference(call: Call[ReduceAttrs]) -> Array:
+        axes, keepdims = call.attrs.axes, call.attrs.keepdims
         start = initial(call.result.dtype)
-        attrs = call.attrs
-        return widened(
-            lambda x: function(x, axis=attrs.axes, keepdims=attrs.keepdims, initial=start), call
-        )
+
+        def combined(x: Array) -> Any:
+            return function(x, axis=axes, keepdims=keepdims, initial=start)
+
+        return widened(combined, call)
 
     return register(
         OpDef(
@@ -147,11 +150,13 @@ argmin = arg_reduction("argmin", np.argmin)
 
 
 def _mean(call: Call[ReduceAttrs]) -> Array:
-    attrs = call.attrs
-    count = np.prod([call.args[0].shape[axis] for axis in attrs.axes], dtype=np.int64)
-    return widened(
-        lambda x: np.sum(x, axis=attrs.axes, keepdims=attrs.keepdims) / x.dtype.type(count), call
-    )
+    axes, keepdims = call.attrs.axes, call.attrs.keepdims
+    count = math.prod(call.args[0].shape[axis] for axis in axes)
+
+    def average(x: Array) -> Any:
+        return np.sum(x, axis=axes, keepdims=keepdims) / x.dtype.type(count)
+
+    return widened(average, call)
 
 
 mean = register(

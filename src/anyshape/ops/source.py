@@ -70,7 +70,17 @@ def _iota(call: Call[IotaAttrs]) -> Array:
     return np.broadcast_to(column, shape)
 
 
-iota = register(OpDef("iota", Signature(()), IotaAttrs, _iota_dtype, iota_shape, reference=_iota))
+iota = register(
+    OpDef(
+        "iota",
+        Signature(()),
+        IotaAttrs,
+        _iota_dtype,
+        iota_shape,
+        reference=_iota,
+        traits=frozenset({Trait.INDEXED}),
+    )
+)
 
 
 # --- sizes as values ------------------------------------------------------------------------------
@@ -91,7 +101,7 @@ dim_value = register(
         lambda op, dtypes, attrs: (i64,),
         lambda ctx, shapes, attrs: ((),),
         reference=lambda call: np.asarray(int(call.attrs.value), np.int64),
-        traits=frozenset({Trait.HOST}),
+        traits=frozenset({Trait.HOST, Trait.INDEXED}),
         doc="A dim as a scalar: how sizes enter the computation.",
     )
 )
@@ -112,7 +122,7 @@ dim_of = register(
         FixedDType(ALL_DTYPES, i64),
         _dim_of_shape,
         reference=lambda call: np.asarray(call.args[0].shape[call.attrs.axis], np.int64),
-        traits=frozenset({Trait.HOST}),
+        traits=frozenset({Trait.HOST, Trait.INDEXED}),
     )
 )
 

@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightRef
-from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.node import Node, Region, Value, keeping_sizes
 from anyshape.ir.rewrite import Decision, DecisionLog
-from anyshape.ir.symbols import all_symbols, region_symbols
 from anyshape.passes.infra import PassContext
 from anyshape.passes.liveness import region_layout, shrink
 from anyshape.sym import Facts, Origin, Symbol
@@ -55,7 +54,9 @@ class _Eliminator:
         for node in region.nodes():
             values.update(self._node(node, values, used, bound))
         results = tuple(values[value] for value in region.results)
-        return Region(region.params, results, _facts_needed(region, outer))
+        bearers = {late.symbol: v.node for v in values.values() for late in v.node.late}
+        new = Region(region.params, results, _facts_needed(region, outer))
+        return keeping_sizes(new, bearers)
 
     def _node(
         self, node: Node, values: dict[Value, Value], used: set[Value], bound: frozenset[Symbol]
@@ -86,7 +87,7 @@ def _used(region: Region) -> set[Value]:
     """Values that are needed: as operands, as results, or because they bear a size in use."""
     nodes = region.nodes()
     used = {value for node in nodes for value in node.operands} | set(region.results)
-    mentions = Counter(symbol for node in nodes for symbol in all_symbols(node))
+    mentions = Counter(symbol for node in nodes for symbol in node.all_symbols)
     for node in nodes:
         elsewhere = {late.symbol for late in node.late if mentions[late.symbol] > 1}
         used.update(value for value in node.results if value.type.symbols & elsewhere)
@@ -100,7 +101,7 @@ def _facts_needed(region: Region, outer: frozenset[Symbol]) -> Facts:
     """Each fact once, and no requirement of an op about a size that nothing has any more."""
     facts = region.facts
     stated = (fact.predicate.symbols for fact in facts.facts if fact.origin is not Origin.OP)
-    present = (outer | region_symbols(region)).union(*stated, {axis.symbol for axis in facts.axes})
+    present = (outer | region.symbols).union(*stated, {axis.symbol for axis in facts.axes})
     kept = {
         fact.predicate: fact
         for fact in facts.facts

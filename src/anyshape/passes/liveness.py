@@ -13,7 +13,6 @@ from typing import cast
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.node import Node, Region, Value, topological
 from anyshape.ir.opdef import PARAM, ParamAttrs
-from anyshape.ir.symbols import all_symbols
 from anyshape.ops.control import ScanAttrs, WhileAttrs
 from anyshape.sym import Symbol
 
@@ -22,7 +21,7 @@ def needed_params(region: Region, results: Iterable[int], outer: frozenset[Symbo
     """Parameters that these results reach, by value or because only they give a symbol its size."""
     nodes = topological(region.results[index].node for index in results)
     needed = {cast(ParamAttrs, node.attrs).index for node in nodes if node.op is PARAM}
-    computing = (all_symbols(node) for node in nodes if node.op is not PARAM)
+    computing = (node.all_symbols for node in nodes if node.op is not PARAM)
     sizes = frozenset[Symbol]().union(*computing) - outer
     return needed | {i for i, type_ in enumerate(region.params) if type_.symbols & sizes}
 
@@ -34,12 +33,13 @@ def narrowed(region: Region, results: Sequence[int], params: Sequence[int]) -> R
     position = {old: new for new, old in enumerate(params)}
     kept = [region.results[index] for index in results]
     nodes: dict[Node, Node] = {}
-    for node in topological(value.node for value in kept):
+    for node in topological([*(value.node for value in kept), *region.kept]):
         nodes[node] = _moved(node, position) if node.op is PARAM else on_operands(node, nodes)
     return Region(
         tuple(region.params[index] for index in params),
         tuple(Value(nodes[value.node], value.index) for value in kept),
         region.facts,
+        tuple(nodes[node] for node in region.kept),
     )
 
 

@@ -1,7 +1,23 @@
 # The native library, csrc/bindings.cpp. Other layers use the typed face in anyshape.runtime.
 import os
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from anyshape.runtime.machine import VectorIsa
+
+# name, dtype, DLPack's code and bits, rank
+InputTuple: TypeAlias = tuple[str, np.dtype[Any], int, int, int]
+# dtype, DLPack's code and bits, words of the dims, buffer
+OutputTuple: TypeAlias = tuple[np.dtype[Any], int, int, list[int], int]
+# kind, of, bytes, offset, per worker, conflicts, first and last step
+BufferTuple: TypeAlias = tuple[int, int, int | None, int | None, bool, list[int], int, int]
+# kind, value, offset
+SourceTuple: TypeAlias = tuple[int, int, int | None]
+# name, variants, variant, tasks, block, waits
+StepTuple: TypeAlias = tuple[str, list[int], int | None, int, list[SourceTuple], list[int]]
 
 class Machine:
     @property
@@ -32,6 +48,71 @@ class CodeObject:
     @property
     def size(self) -> int: ...
 
+class Program:
+    def __init__(
+        self,
+        bind: int,
+        shape: int,
+        symbols: int,
+        words: int,
+        cost: int | None,
+        inputs: list[InputTuple],
+        outputs: list[OutputTuple],
+        buffers: list[BufferTuple],
+        steps: list[StepTuple],
+        keep: tuple[object, ...],
+        threads: int,
+        team_cost_ns: int,
+        cache_entries: int,
+        cache_bytes: int,
+    ) -> None: ...
+    def run(self, inputs: Sequence[object], /) -> tuple[NDArray[Any], ...]: ...
+    def specialize(self, symbols: list[int], /) -> Specialization: ...
+    def trim(self) -> None: ...
+    def metrics(self) -> dict[str, int]: ...
+    @property
+    def threads(self) -> int: ...
+
+class Specialization:
+    @property
+    def symbols(self) -> list[int]: ...
+    @property
+    def words(self) -> list[int]: ...
+    @property
+    def tasks(self) -> list[int]: ...
+    @property
+    def places(self) -> list[tuple[Literal["weight", "arena", "input", "output"], int, int]]: ...
+    @property
+    def memory(self) -> tuple[int, int, int, int]: ...  # arena, lower bound, aliased, outputs
+    @property
+    def worth_a_team(self) -> bool: ...
+    @property
+    def held_bytes(self) -> int: ...
+
+class Stepper:
+    def __init__(self, program: Program, inputs: Sequence[object], /) -> None: ...
+    @property
+    def next(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def outputs(self) -> tuple[NDArray[Any], ...]: ...
+    def step(self) -> int: ...
+    def bytes(self, buffer: int, /) -> NDArray[np.uint8]: ...
+
+def output_pool() -> tuple[int, int, int]: ...  # bytes used, idle, limit
+def set_output_pool_limit(bytes: int, /) -> None: ...
+def _plan(
+    bytes: list[int], conflicts: list[tuple[int, int]], lifetimes: list[tuple[int, int]], /
+) -> tuple[list[int], int, int]: ...  # offsets, arena bytes, lower bound
+def _wrong_with_plan(
+    bytes: list[int],
+    conflicts: list[tuple[int, int]],
+    offsets: list[int],
+    arena_bytes: int,
+    /,
+) -> str | None: ...
+def _team_round_trip_ns(rounds: int, /) -> float: ...
 def machine() -> Machine: ...
 def cpu_identity() -> str: ...
 def _link(object: bytes, base: int, /) -> bytes: ...

@@ -61,13 +61,13 @@ def _between_sizes(method: Callable[[Dim, Dim], _R]) -> Callable[[Dim, Dim | int
 class Dim:
     """An integer expression over symbols; see the module's invariants."""
 
-    __slots__ = ("__weakref__", "_text", "constant", "factor", "sort_key", "symbols", "terms")
+    __slots__ = ("__weakref__", "_sort_key", "_text", "constant", "factor", "symbols", "terms")
 
     terms: Terms
     constant: int | None
     factor: Factor | None  # when the dim is one bare factor
     symbols: frozenset[Symbol]
-    sort_key: SortKey
+    _sort_key: SortKey | None  # computed when first asked for, like the text
     _text: str | None
 
     _interned: ClassVar[WeakValueDictionary[Terms, Dim]] = WeakValueDictionary()
@@ -85,7 +85,7 @@ class Dim:
         put(made, "constant", constant_of(terms))
         put(made, "factor", factor_of(terms))
         put(made, "symbols", symbols_of(terms))
-        put(made, "sort_key", terms_key(terms))
+        put(made, "_sort_key", None)
         put(made, "_text", None)
         with _LOCK:
             return cls._interned.setdefault(terms, made)
@@ -135,6 +135,13 @@ class Dim:
     def symbol(self) -> Symbol | None:
         """The symbol, when the dim is one bare symbol."""
         return self.factor if isinstance(self.factor, Symbol) else None
+
+    @property
+    def sort_key(self) -> SortKey:
+        """A total order that depends on neither hash seeds nor the order of creation."""
+        if self._sort_key is None:
+            object.__setattr__(self, "_sort_key", terms_key(self.terms))
+        return self._sort_key or ()
 
     def coefficient(self, monomial: Monomial) -> int:
         return next((c for known, c in self.terms if known == monomial), 0)

@@ -23,6 +23,9 @@ def _make(powers: dict[Factor, int]) -> Monomial:
 
 def monomial_key(monomial: Monomial) -> SortKey:
     """Higher degrees first, constants last."""
+    if len(monomial) == 1:  # most are: spare the generators
+        ((factor, power),) = monomial
+        return (-power, ((factor.sort_key, -power),))
     degree = sum(power for _, power in monomial)
     return (-degree, tuple((factor.sort_key, -power) for factor, power in monomial))
 

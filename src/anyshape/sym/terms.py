@@ -6,7 +6,7 @@ all is the number 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from anyshape.sym.factor import Factor, SortKey
 from anyshape.sym.monomial import ONE, Monomial, monomial_key, multiply
@@ -62,6 +62,11 @@ def symbols_of(terms: Terms) -> frozenset[Symbol]:
         for factor, _ in monomial:
             found.update((factor,) if isinstance(factor, Symbol) else factor.symbols)
     return frozenset(found)
+
+
+def factors_of(terms: Terms) -> Iterator[Factor]:
+    """Every factor of every monomial, not looking inside factors."""
+    return (factor for monomial, _ in terms for factor, _ in monomial)
 
 
 def terms_key(terms: Terms) -> SortKey:

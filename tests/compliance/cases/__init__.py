@@ -11,6 +11,7 @@ from tests.compliance.cases import (
     control,
     dot,
     elementwise,
+    kernel,
     late,
     movement,
     random,
@@ -19,7 +20,7 @@ from tests.compliance.cases import (
 )
 
 FAMILIES: tuple[ModuleType, ...] = (
-    elementwise, movement, reduce, dot, source, late, control, random, compound, attention,
+    elementwise, movement, reduce, dot, source, late, control, random, compound, attention, kernel,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

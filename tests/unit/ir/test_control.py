@@ -126,7 +126,8 @@ graph g(p: bool[], q: bool[], x: f32[n]) -> f32[n] {
     [
         (("p: bool[]", "p: i64[]"), r"the predicate must be bool\[\], got i64\[\]"),
         (("p: bool[]", "p: bool[1]"), r"the predicate must be bool\[\], got bool\[1\]"),
-        (("else(a: f32[n, 3]) -> f32[n, 3]", "else(a: f32[n, 4]) -> f32[n, 4]"), "region 'else' takes"),
+        (("else(a: f32[n, 3]) -> f32[n, 3]", "else(a: f32[n, 4]) -> f32[n, 4]"),
+         "region 'else' takes"),
         (("-> f32[n, 3] {\n      return a", "-> i64[] {\n      %0 = dim_of(a) {axis=0}\n"
           "      return %0"), "the branches give f32"),
         (("-> f32[n, 3] {\n      return a", "-> (f32[n, 3], f32[n, 3]) {\n      return a, a"),
@@ -193,8 +194,13 @@ graph g(x: f32[n], steps: i64[]) -> (f32[n], i64[]) {
     [
         (("{carried=1}", "{carried=3}"), "carried"),
         (("-> bool[] {", "-> i64[] {"), "i64"),
-        (("body(a: f32[m, 2], b: i64[]) -> f32[2*m + 1, 2]",
-          "body(a: f32[j, 2], b: i64[]) -> f32[2*j + 1, 2]"), "condition and body must take"),
+        (
+            (
+                "body(a: f32[m, 2], b: i64[]) -> f32[2*m + 1, 2]",
+                "body(a: f32[j, 2], b: i64[]) -> f32[2*j + 1, 2]",
+            ),
+            "condition and body must take",
+        ),
         (("[m, 2]", "[n, 2]"), "a carried size is n but continues as 2\\*n \\+ 1"),
     ],
 )
@@ -244,8 +250,10 @@ def test_scan_backwards() -> None:
     ("change", "problem"),
     [
         (("scanned=1", "scanned=4"), "carried"),
-        (("x: f32[b]) -> (f32[b], f32[b])", "x: f32[1, b]) -> (f32[1, b], f32[b])"),
-         "region 'body' takes"),
+        (
+            ("x: f32[b]) -> (f32[b], f32[b])", "x: f32[1, b]) -> (f32[1, b], f32[b])"),
+            "region 'body' takes",
+        ),
         (("return %0, a", "%1 = concat(%0, a) {axis=0}\n      return %1, a"), "f32"),
         (("s: f32[b], xs: f32[t, b]", "s: f32[b], xs: f32[]"), "cannot scan over f32"),
     ],

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import anyshape.ops  # noqa: F401  fills the registry
+from anyshape.base.errors import AttributeValueError
 from anyshape.ir import Builder, evaluate, lookup, parse
 from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.types import FLOATS, DType, u32
@@ -45,6 +46,12 @@ def test_a_tile_of_a_draw_is_the_start_of_a_longer_one() -> None:
 def test_the_same_key_draws_the_same() -> None:
     assert (draw("random_bits", 3, (99,)) == draw("random_bits", 3, (99,))).all()
     assert (draw("random_bits", 3, (99,)) != draw("random_bits", 4, (99,))).any()
+
+
+@pytest.mark.parametrize("stream", [-1, 1 << 32])
+def test_a_stream_is_a_word(stream: int) -> None:
+    with pytest.raises(AttributeValueError, match="'stream' must be a word of 32 bits"):
+        draw("random_bits", 3, (9,), stream=stream)
 
 
 def test_streams_are_independent() -> None:

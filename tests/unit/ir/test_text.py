@@ -219,6 +219,44 @@ def test_a_region_that_is_missing() -> None:
         parse(text_of("%0 = cond(x)"))
 
 
+def nested(depth: int) -> str:
+    """Conditionals inside conditionals."""
+    params = "(a0: bool[], a1: f32[n]) -> f32[n]"
+    body = "{ return a1 }"
+    for _ in range(depth):
+        inner = f"then{params} {body} else{params} {{ return a1 }}"
+        body = f"{{ %0 = cond(a0, a0, a1) {inner} return %0 }}"
+    return f"graph g{params} {body}"
+
+
+def test_regions_nest_deeply() -> None:
+    graph = parse(nested(60))
+    assert parse(graph.as_text()) == graph
+    verify(graph)
+    (result,) = evaluate(graph, np.array(True), np.ones(2, np.float32))
+    assert result.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "text", [nested(2000), f"graph g(x: f32[{'(' * 5000}n{')' * 5000}]) -> f32[n] {{ return x }}"]
+)
+def test_text_nested_too_deeply(text: str) -> None:
+    with pytest.raises(TextError, match="nested too deeply"):
+        parse(text)
+
+
+def test_a_new_symbol_differs_from_all_of_the_text() -> None:
+    text = """\
+graph g(x: f32[n], y: f32[?0]) -> (i64[?, 1], f32[?0]) {
+  %0 = nonzero(x)
+  return %0, y
+}
+"""
+    graph = parse(text)
+    found, y = graph.results
+    assert found.tensor.shape[0] != y.tensor.shape[0]
+
+
 def test_print_parse_of_every_attribute_kind() -> None:
     b = Builder.at_entry()
     q = b.param(f32["b", 2, "s", 4])

@@ -170,3 +170,62 @@ def test_names_and_parameters() -> None:
         verify(graph([f32["n"]], X, names=()))
     with broken("graph 'g': has two inputs of one name"):
         verify(graph([f32["n"], f32["n"]], X, names=("x", "x")))
+
+
+def test_a_requirement_that_is_no_fact() -> None:
+    text = (
+        "graph g(x: f32[n]) -> f32[n - 2] {\n  %0 = slice(x) {starts=[2], stops=[n], steps=[1]}\n"
+    )
+    good = parse(text + "  return %0\n}\n")
+    assert [str(fact.predicate) for fact in good.facts.facts] == ["2 <= n"]
+    verify(good)
+    forgotten = Region(good.body.params, good.body.results, Facts())
+    problem = r"slice: needs 2 <= n, which is no fact: start 2 must not be after stop n at axis 0"
+    with broken(problem):
+        verify(good.with_body(forgotten))
+
+
+def test_an_equality_that_is_no_fact() -> None:
+    """A fresh symbol may become another while a graph is built, but not afterwards."""
+    y = param(1, f32["n"])
+    x = param(0, f32["?0"])
+    attrs = lookup("dot").attrs(((0,), (0,)))
+    bad = Node.make(lookup("dot"), [x, y], attrs, [f32[()]])
+    with broken(r"dot: needs \?0 == n, which is no fact"):
+        verify(graph([f32["?0"], f32["n"]], bad.result()))
+
+
+def test_a_symbol_born_twice() -> None:
+    late = [LateAxis(Symbol("k"), Dim.of("n"))]
+    one, two = (
+        Node.make(lookup("nonzero"), [value], NO_ATTRS, [i64["k", 1]], late=late).result()
+        for value in (X, node("exp", [X], f32["n"]).result())
+    )
+    with broken("nonzero: bears 'k', which has a size already"):
+        verify(graph([f32["n"]], one, two))
+
+
+def test_a_late_axis_that_an_input_has() -> None:
+    late = [LateAxis(Symbol("n"), Dim.of("n"))]
+    bad = Node.make(lookup("nonzero"), [X], NO_ATTRS, [i64["n", 1]], late=late)
+    with broken("nonzero: bears 'n', which has a size already"):
+        verify(graph([f32["n"]], bad.result()))
+
+
+def test_branches_may_bear_the_same_symbol() -> None:
+    text = """\
+graph g(p: bool[], x: f32[n]) -> i64[j, 1] {
+  %0 = cond(p, x) late [j]
+    then(a: f32[n]) -> i64[k, 1] {
+      %0 = nonzero(a) late [k <= n]
+      return %0
+    }
+    else(a: f32[n]) -> i64[k, 1] {
+      %0 = exp(a)
+      %1 = nonzero(%0) late [k <= n]
+      return %1
+    }
+  return %0
+}
+"""
+    assert verify(parse(text))

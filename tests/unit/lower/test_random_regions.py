@@ -19,7 +19,7 @@ from anyshape.sym import Symbol
 MOVES = [
     moves.elementwise, moves.elementwise, moves.select, moves.reduction, moves.reshape,
     moves.transpose, moves.broadcast, moves.reverse, moves.slice_, moves.concat, moves.pad,
-    moves.gather,
+    moves.gather, moves.dot,
 ]  # fmt: skip
 
 

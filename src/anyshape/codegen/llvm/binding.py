@@ -14,7 +14,17 @@ from importlib import import_module
 from typing import Protocol, cast
 
 
-class Context(Protocol):
+class Resource(Protocol):
+    """Something of LLVM's. Close it before what it was made from, and at once.
+
+    Left to the garbage collector, which takes the members of a cycle in any order, a module may
+    outlive its context, and disposing of it then is a crash.
+    """
+
+    def close(self) -> None: ...
+
+
+class Context(Resource, Protocol):
     """Owns types and constants; whatever is linked together shares one."""
 
 
@@ -29,7 +39,7 @@ class Value(Protocol):
     def add_function_attribute(self, attr: str) -> None: ...
 
 
-class Module(Protocol):
+class Module(Resource, Protocol):
     """A unit of LLVM IR."""
 
     triple: str
@@ -41,7 +51,7 @@ class Module(Protocol):
     def link_in(self, other: Module) -> None: ...
 
 
-class TargetMachine(Protocol):
+class TargetMachine(Resource, Protocol):
     """A code generator for one CPU."""
 
     target_data: object  # prints as the data layout
@@ -49,20 +59,20 @@ class TargetMachine(Protocol):
     def emit_object(self, module: Module) -> bytes: ...
 
 
-class TuningOptions(Protocol):
+class TuningOptions(Resource, Protocol):
     """Switches of the optimiser."""
 
     loop_vectorization: bool
     slp_vectorization: bool
 
 
-class PassManager(Protocol):
+class PassManager(Resource, Protocol):
     """A pipeline of passes."""
 
     def run(self, module: Module, builder: PassBuilder) -> object: ...
 
 
-class PassBuilder(Protocol):
+class PassBuilder(Resource, Protocol):
     """Makes pipelines."""
 
     def getModulePassManager(self) -> PassManager: ...  # noqa: N802 - llvmlite's name

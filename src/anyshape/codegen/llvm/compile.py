@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from anyshape.base.errors import CompileError, UndefinedSymbolError
 from anyshape.codegen.elf import undefined_symbols
-from anyshape.codegen.llvm.binding import Binding, Context, Module, TargetMachine, load_llvm
+from anyshape.codegen.llvm.binding import Binding, Module, Resource, TargetMachine, load_llvm
 from anyshape.codegen.llvm.memory_calls import memory_call, memory_calls_text
 from anyshape.codegen.llvm.target import Target
+
+_R = TypeVar("_R", bound=Resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +34,13 @@ DEFAULT_TUNING = Tuning()
 
 def compile_object(llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNING) -> bytes:
     """Compile one module. Raises `CompileError` with the name of its first public function."""
-    llvm = load_llvm()
     kernel = kernel_name(llvm_text)
-    with _errors_name(kernel):
-        unit = _Unit(llvm, llvm.create_context(), _target_machine(llvm, target), target, tuning)
-        module = unit.parse(llvm_text)
-        unit.optimize(module)
+    with _errors_name(kernel), _Session(load_llvm(), target, tuning) as session:
+        module = session.parse(llvm_text)
+        session.optimize(module)
         if calls := _memory_calls(module):
-            module.link_in(unit.parse(memory_calls_text(calls)))
-        elf_object = unit.machine.emit_object(module)
+            module.link_in(session.parse(memory_calls_text(calls)))
+        elf_object = session.machine.emit_object(module)
     if undefined := undefined_symbols(elf_object):
         raise UndefinedSymbolError(kernel, undefined)
     return elf_object
@@ -51,7 +52,7 @@ def kernel_name(llvm_text: str) -> str:
     return match.group(1) if match else "(no public function)"
 
 
-_PUBLIC_FUNCTION = re.compile(r'^define (?!internal |private )[^@\n]*@"?([^"(\s]+)', re.MULTILINE)
+_PUBLIC_FUNCTION = re.compile(r'^define (?!internal |private )[^@\n]*@"?([^"(]+)', re.MULTILINE)
 
 
 @contextmanager
@@ -72,18 +73,26 @@ def _target_machine(llvm: Binding, target: Target) -> TargetMachine:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """What the modules that become one object have in common."""
+class _Session(ExitStack):
+    """What the modules that become one object share; closes all that it made, the last first."""
 
-    llvm: Binding
-    context: Context
-    machine: TargetMachine
-    target: Target
-    tuning: Tuning
+    def __init__(self, llvm: Binding, target: Target, tuning: Tuning) -> None:
+        super().__init__()
+        self.llvm = llvm
+        self.target = target
+        self.tuning = tuning
+
+    def __enter__(self) -> _Session:
+        self.context = self._own(self.llvm.create_context())
+        self.machine = self._own(_target_machine(self.llvm, self.target))
+        return self
+
+    def _own(self, resource: _R) -> _R:
+        self.callback(resource.close)
+        return resource
 
     def parse(self, llvm_text: str) -> Module:
-        module = self.llvm.parse_assembly(llvm_text, self.context)
+        module = self._own(self.llvm.parse_assembly(llvm_text, self.context))
         module.verify()
         module.triple = self.target.triple
         module.data_layout = str(self.machine.target_data)
@@ -91,11 +100,11 @@ class _Unit:
         return module
 
     def optimize(self, module: Module) -> None:
-        options = self.llvm.create_pipeline_tuning_options(speed_level=3)
+        options = self._own(self.llvm.create_pipeline_tuning_options(speed_level=3))
         options.loop_vectorization = self.tuning.loop_vectorize
         options.slp_vectorization = self.tuning.slp_vectorize
-        builder = self.llvm.create_pass_builder(self.machine, options)
-        builder.getModulePassManager().run(module, builder)
+        builder = self._own(self.llvm.create_pass_builder(self.machine, options))
+        self._own(builder.getModulePassManager()).run(module, builder)
 
 
 def _hide(module: Module) -> None:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Lock, Thread
 from types import TracebackType
 from typing import TypeAlias
@@ -27,7 +28,10 @@ from anyshape.codegen.llvm.wire import decode_result, encode_settings, receive, 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called as progress(done, total, kernel) after each kernel: one call at a time, in any thread."""
 
-TEXT_BYTES_PER_WORKER = 100_000
+Keep: TypeAlias = Callable[[int, bytes], None]
+"""Called as keep(index, object) as soon as a kernel is compiled: one call at a time, likewise."""
+
+TEXT_BYTES_PER_WORKER = 150_000
 """Starting a worker takes as long as compiling about this much LLVM IR."""
 
 
@@ -38,9 +42,10 @@ def compile_many(
     cpus: int,
     tuning: Tuning = DEFAULT_TUNING,
     progress: Progress | None = None,
+    keep: Keep | None = None,
 ) -> list[bytes]:
     """The object code of each text, in order; after the first error nothing more is begun."""
-    batch = _Batch(texts, progress)
+    batch = _Batch(texts, progress, keep)
     count = _worker_count(texts, cpus)
     threads = [Thread(target=_drive, args=(batch, target, tuning)) for _ in range(count)]
     for thread in threads:
@@ -73,9 +78,10 @@ class _WorkerLostError(Exception):
 class _Batch:
     """Kernels to compile and their results, shared by all who work on them."""
 
-    def __init__(self, texts: Sequence[str], progress: Progress | None) -> None:
+    def __init__(self, texts: Sequence[str], progress: Progress | None, keep: Keep | None) -> None:
         self._texts = texts
         self._progress = progress
+        self._keep = keep
         self._lock = Lock()
         self._waiting = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         self._results: dict[int, bytes | CompileError] = {}
@@ -118,6 +124,8 @@ class _Batch:
             self._results[index] = result
             if isinstance(result, CompileError):
                 self._waiting.clear()
+            elif self._keep is not None:
+                self._keep(index, result)
             if self._progress is not None:
                 name = kernel_name(self._texts[index])
                 self._progress(len(self._results), len(self._texts), name)
@@ -127,10 +135,17 @@ class _Batch:
 
 _CRASHES = frozenset({signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV})
 
-# The worker finds modules where we do, and nowhere else.
-_BOOTSTRAP = (
-    "import sys; sys.path[:] = sys.argv[1:]; from anyshape.codegen.llvm.worker import main; main()"
-)
+# The worker finds modules where we do, and nowhere else. An empty module stands in for our package,
+# whose own __init__ would import all of anyshape and make the worker start three times slower.
+_BOOTSTRAP = """
+import sys, types
+sys.path[:] = sys.argv[2:]
+sys.modules["anyshape"] = package = types.ModuleType("anyshape")
+package.__path__ = [sys.argv[1]]
+from anyshape.codegen.llvm.worker import main
+main()
+"""
+_PACKAGE_FOLDER = str(Path(__file__).parents[2])
 
 
 def _drive(batch: _Batch, target: Target, tuning: Tuning) -> None:
@@ -145,7 +160,7 @@ class _Worker:
     def __init__(self, target: Target, tuning: Tuning) -> None:
         self._settings = encode_settings(target, tuning)
         self._process: subprocess.Popen[bytes] = subprocess.Popen(
-            [sys.executable, "-c", _BOOTSTRAP, *sys.path],
+            [sys.executable, "-c", _BOOTSTRAP, _PACKAGE_FOLDER, *sys.path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # an interrupt is ours to handle

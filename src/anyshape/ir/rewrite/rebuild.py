@@ -13,7 +13,6 @@ from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM
-from anyshape.ir.symbols import region_symbols
 from anyshape.sym import FactScope
 
 
@@ -59,7 +58,7 @@ def rebuild_graph(rebuilder: Rebuilder, graph: Graph) -> Graph:
     """The graph with its body rebuilt."""
     # Whether two names may mean one size was settled when the graph was made.
     scope = FactScope.of(graph.facts, distinct_names=False)
-    for symbol in region_symbols(graph.body):
+    for symbol in graph.body.symbols:
         scope.reserve(symbol)
     builder = Builder(scope, graph.weights, graph.locations)
     return replace(graph, body=rebuilder.region(graph.body, builder))

@@ -38,13 +38,19 @@ def parse(text: str, weights: WeightStore | None = None, file: str = "<text>") -
     """The graph that `text` describes; `weights` holds the buffers its constants refer to."""
     store = WeightStore() if weights is None else weights
     fresh = [Symbol(name) for name in re.findall(r"\?[0-9]+", text)]
-    return _Parser(Cursor(text), store, file).graph(fresh)
+    cursor = Cursor(text)
+    try:
+        return _Parser(cursor, store, file).graph(fresh)
+    except RecursionError:
+        cursor.fail("regions or dims are nested too deeply", token=cursor.last)
 
 
 def _consistent(facts: Facts) -> Facts:
     """Refuses facts that contradict each other: text may be written by hand."""
-    if Prover(facts.axes, [fact.predicate for fact in facts.facts]).is_contradictory:
-        scope = FactScope()
+    repeated = len({axis.symbol for axis in facts.axes}) < len(facts.axes)
+    predicates = [fact.predicate for fact in facts.facts]
+    if repeated or Prover(facts.axes, predicates).is_contradictory:
+        scope = FactScope()  # told one after the other, the first that does not fit is named
         for axis in facts.axes:
             scope.declare(axis)
         for fact in facts.facts:
@@ -136,7 +142,9 @@ class _Parser:
         declared = self._check_types(builder, self._types(), node.types, start)
         if tuple(declared) == node.types:
             return node
-        return Node.make(node.op, node.operands, node.attrs, declared, node.regions, node.late)
+        written = Node.make(node.op, node.operands, node.attrs, declared, node.regions, node.late)
+        builder.bears(written)
+        return written
 
     def _check_types(
         self, builder: Builder, declared: Sequence[Type], found: Sequence[Type], start: Token

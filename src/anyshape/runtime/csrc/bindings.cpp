@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "bind_program.h"
 #include "cpu_identity.h"
 #include "machine.h"
 #include "object.h"
@@ -72,6 +73,7 @@ NB_MODULE(_native, module) {
     module.def("machine", &anyshape::read_machine);
     module.def("cpu_identity", &anyshape::cpu_identity);
     bind_code(module);
+    anyshape::bind_program(module);
 
     // For tests: the parts of machine(), on made-up limits and root directories.
     module.def("_allowed_cpus", &anyshape::allowed_cpus, nb::arg("affinity_cpus"),

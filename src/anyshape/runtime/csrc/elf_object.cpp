@@ -27,12 +27,17 @@ std::vector<Record> records(Bytes table, const char* problem) {
     return result;
 }
 
+bool printable(std::byte character) {
+    return character >= std::byte{' '} && character <= std::byte{'~'};
+}
+
 // The zero-terminated text at `offset` of a string table.
 std::string_view text_at(Bytes table, std::uint64_t offset) {
     require(offset < table.size(), "a name lies outside its string table");
     const Bytes rest = table.subspan(offset);
     const auto end = std::ranges::find(rest, std::byte{0});
     require(end != rest.end(), "a name has no end");
+    require(std::all_of(rest.begin(), end, printable), "a name is not printable ASCII");
     return {reinterpret_cast<const char*>(rest.data()),
             static_cast<std::size_t>(end - rest.begin())};
 }

@@ -3,7 +3,7 @@
 // Ownership: an Object and everything it returns are views of the caller's bytes; keep those alive.
 // Thread-safety: immutable once made; use it from any thread.
 // Failure: malformed bytes throw ObjectError. Nothing outside the bytes is ever read, and every
-// number handed out has been checked as its comment says.
+// number handed out has been checked as its comment says; names are printable ASCII.
 #pragma once
 
 #include <elf.h>

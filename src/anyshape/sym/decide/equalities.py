@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import gcd
 
+from anyshape.base.errors import DimError
 from anyshape.sym.dim import Dim
 from anyshape.sym.factor import Compound, Factor, Mod
 from anyshape.sym.monomial import Monomial, divide
@@ -26,6 +27,7 @@ from anyshape.sym.symbol import Symbol
 
 _PRIVATE = "\0"
 _MAX_REWRITES = 64
+_MAX_STEPS = 40
 
 
 class Contradiction(Exception):  # noqa: N818 - not an error: the outcome of a refutation
@@ -52,6 +54,7 @@ class Equalities:
         self.solved: dict[Symbol, Dim] = {}
         self.rules: dict[Monomial, Dim] = {}
         self._privates = 0
+        self._named: set[Monomial] = set()
         self._memo: dict[Dim, Dim] = {}
 
     def copy(self) -> Equalities:
@@ -59,6 +62,7 @@ class Equalities:
         other.solved = dict(self.solved)
         other.rules = dict(self.rules)
         other._privates = self._privates
+        other._named = set(self._named)
         return other
 
     def private(self) -> Symbol:
@@ -69,10 +73,16 @@ class Equalities:
     # --- reducing -------------------------------------------------------------------------------
 
     def reduce(self, dim: Dim) -> Dim:
-        """The form of `dim` in which known equalities are the same expression."""
+        """The form of `dim` in which known equalities are the same expression.
+
+        Contradiction when it has no value under them: whatever mentions it cannot hold.
+        """
         known = self._memo.get(dim)
         if known is None:
-            known = self._rewrite(dim.substitute(self.solved))
+            try:
+                known = self._rewrite(dim.substitute(self.solved))
+            except DimError as error:
+                raise Contradiction from error
             self._memo[dim] = known
         return known
 
@@ -110,10 +120,13 @@ class Equalities:
         """Learns `zero == 0`; raises Contradiction when no integers satisfy it."""
         consequences = Consequences()
         pending = [zero]
-        while pending:
+        for _ in range(_MAX_STEPS):
+            if not pending:
+                break
             dim = _without_content(self.reduce(pending.pop()))
             if dim.constant is None:
                 pending += self._use(dim, consequences)
+        consequences.unsolved += pending
         return consequences
 
     def _use(self, zero: Dim, consequences: Consequences) -> list[Dim]:
@@ -135,7 +148,7 @@ class Equalities:
         """symbol == t - (multiples of the other monomials), or None when there are no multiples."""
         others = zero - coefficient * Dim.of(symbol)
         whole = Dim.of_terms({m: _nearest(c, coefficient) for m, c in others.terms})
-        return None if whole.constant == 0 else Dim.of(self.private()) - whole
+        return None if whole.is_constant else Dim.of(self.private()) - whole
 
     def _eliminate(self, symbol: Symbol, value: Dim, consequences: Consequences) -> list[Dim]:
         self._memo.clear()
@@ -143,8 +156,9 @@ class Equalities:
         touched = {m: r for m, r in self.rules.items() if _mentions(m, r, symbol)}
         for monomial in touched:
             del self.rules[monomial]
-        self.solved = {s: self._rewrite(v.substitute(single)) for s, v in self.solved.items()}
-        self.solved[symbol] = value
+        old, self.solved = self.solved, single
+        self.solved = {s: self.reduce(v) for s, v in old.items()} | single
+        self._memo.clear()
         consequences.eliminated.append((symbol, value))
         return [Dim.of_terms({lead: 1}) - replacement for lead, replacement in touched.items()]
 
@@ -153,8 +167,9 @@ class Equalities:
         if abs(coefficient) == 1:
             replacement = Dim.of_terms({lead: 1}) - coefficient * zero
             return self._add_rule(lead, replacement, consequences)
-        if len(lead) == 1 and isinstance(lead[0][0], Compound) and lead[0][1] == 1:
+        if len(lead) == 1 and isinstance(lead[0][0], Compound) and lead not in self._named:
             # x - 8*(x//8) == 6 becomes solvable for x once the quotient has a name of its own.
+            self._named.add(lead)
             return [*self._add_rule(lead, Dim.of(self.private()), consequences), zero]
         consequences.unsolved.append(zero)
         return []
@@ -165,7 +180,8 @@ class Equalities:
         for monomial in touched:
             del self.rules[monomial]
         self.rules[lead] = replacement
-        self.solved = {symbol: self._rewrite(value) for symbol, value in self.solved.items()}
+        self.solved = {symbol: self.reduce(value) for symbol, value in self.solved.items()}
+        self._memo.clear()
         consequences.rules.append((lead, replacement))
         return [Dim.of_terms({m: 1}) - r for m, r in touched.items()]
 

@@ -69,6 +69,11 @@ def hull(parts: Iterable[Interval]) -> Interval:
     return Interval(min(los), max(his))
 
 
+def meet(left: Interval, right: Interval) -> Interval:
+    """The common part of two intervals that are both right, so that there is one."""
+    return Interval(max(left.lo, right.lo), min(left.hi, right.hi))
+
+
 def _span(values: Iterable[Bound]) -> Interval:
     found = list(values)
     return _clipped(min(found), max(found))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from anyshape.base.errors import DimError
 from anyshape.sym.decide.answer import Answer
 from anyshape.sym.decide.representatives import Representatives
 from anyshape.sym.dim import Dim
@@ -28,8 +29,10 @@ class Knowledge(Protocol):
 
 
 def normalized(dim: Dim, representatives: Representatives, knowledge: Knowledge) -> Dim:
-    simplifier = _Simplifier(knowledge)
-    return simplifier.simplified(representatives.of(dim))
+    try:
+        return _Simplifier(knowledge).simplified(representatives.of(dim))
+    except DimError:  # it has no value wherever the facts hold
+        return dim
 
 
 class _Simplifier:
@@ -88,10 +91,10 @@ class _Simplifier:
         return kept or [one]
 
     def _quotient(self, num: Dim, den: Dim) -> Dim:
-        """(x + c)//d == x//d where d divides x and 0 <= c < d: rounding up is not needed."""
-        rest = num - num.coefficient(ONE)
-        if den.is_constant and rest is not num and self._holds(Divisible(rest, den)):
-            return rest // den
+        """(x + c)//d == x//d + c//d where d divides x: what is even needs no rounding up."""
+        offset = Dim.of(num.coefficient(ONE))
+        if den.is_constant and offset.constant and self._holds(Divisible(num - offset, den)):
+            return (num - offset) // den + offset // den
         return num // den
 
     def _remainder(self, num: Dim, den: Dim) -> Dim:

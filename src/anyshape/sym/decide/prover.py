@@ -30,6 +30,8 @@ from anyshape.sym.predicate import (
     NotEqual,
     Predicate,
 )
+from anyshape.sym.symbol import Symbol
+from anyshape.sym.terms import factors_of
 
 
 class Prover:
@@ -51,6 +53,7 @@ class Prover:
         self.is_contradictory: bool = parent.is_contradictory if parent else False
         self._answers: dict[Predicate, Answer] = parent._decided() if parent else {}
         self._normal: dict[Dim, Dim] = {}
+        self._older_witnesses: Witnesses | None = parent._known_witnesses() if parent else None
         self._learn(own_axes, own_facts)
         # What is stated is known, even where refuting its denial would exceed the budget.
         self._answers.update(dict.fromkeys(own_facts, Answer.TRUE))
@@ -85,7 +88,10 @@ class Prover:
 
     def bounds(self, dim: Dim) -> tuple[int | None, int | None]:
         """The least and greatest value that `dim` can have, as far as known; None is unbounded."""
-        lo, hi = self._interval(dim)
+        try:
+            lo, hi = self._interval(dim)
+        except Contradiction:
+            return None, None
         return (lo if isinstance(lo, int) else None), (hi if isinstance(hi, int) else None)
 
     def normalize(self, dim: Dim) -> Dim:
@@ -100,23 +106,44 @@ class Prover:
 
     @cached_property
     def _witnesses(self) -> Witnesses:
-        return Witnesses(self._system, self.axes, self.facts)
+        return Witnesses(self._system, self.axes, self.facts, self._older_witnesses)
+
+    def _known_witnesses(self) -> Witnesses | None:
+        """Those found so far: worth keeping, not worth searching."""
+        found = self.__dict__.get("_witnesses", self._older_witnesses)
+        assert found is None or isinstance(found, Witnesses)
+        return found
 
     def _interval(self, dim: Dim) -> Interval:
-        return self._system.interval(self._system.reduce(dim))
+        return self._system.bounds(dim)
 
     def _decide(self, predicate: Predicate) -> Answer:
         if self.is_contradictory:
             return Answer.UNKNOWN
-        quick = self._quick(predicate)
+        try:
+            quick = self._quick(predicate)
+        except Contradiction:  # it has no value wherever the facts hold
+            return Answer.UNKNOWN
         if quick is not None:
             return quick
+        simpler = self._simplified(predicate)
+        if simpler is not Answer.UNKNOWN:
+            return simpler
         verdicts = self._witnesses.verdicts(predicate)
         if True not in verdicts and refuted(self._system, (predicate,)):
             return Answer.FALSE
         if False not in verdicts and all(refuted(self._system, p) for p in denials(predicate)):
             return Answer.TRUE
         return Answer.UNKNOWN
+
+    def _simplified(self, predicate: Predicate) -> Answer:
+        """Normal forms get rid of most minima, broadcasts and quotients much faster than splits."""
+        first, second = predicate.sides
+        factors = (*factors_of(first.terms), *factors_of(second.terms))
+        if all(isinstance(factor, Symbol) for factor in factors):
+            return Answer.UNKNOWN
+        simpler = type(predicate)(self.normalize(first), self.normalize(second))
+        return Answer.UNKNOWN if simpler == predicate else self.proves(simpler)
 
     def _quick(self, predicate: Predicate) -> Answer | None:
         """Reduction and ranges: enough for most questions."""

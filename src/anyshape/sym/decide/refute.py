@@ -46,11 +46,11 @@ def _case_refuted(
     try:
         for predicate in case:
             system.add(predicate)
+        budget.cases -= 1
+        view = _view(system, focus)
+        if infeasible(view.all_rows(system)):
+            return True
     except Contradiction:
-        return True
-    budget.cases -= 1
-    view = _view(system, focus)
-    if infeasible(view.all_rows(system)):
         return True
     for split in view.splits:
         if split not in tried:
@@ -113,9 +113,9 @@ def _view(system: System, focus: frozenset[Symbol]) -> _View:
         for row in near[: _MAX_ROWS - len(view.rows)]:
             view.take(row, system)
         waiting = [row for row in waiting if row not in view.rows]
+    near_symbols = view.symbols | focus
     for split in system.splits:
-        if any(
-            not system.reduce(Dim.of(s)).symbols.isdisjoint(view.symbols) for s in split.symbols
-        ):
+        symbols = (system.reduce(Dim.of(symbol)).symbols | {symbol} for symbol in split.symbols)
+        if not all(near_symbols.isdisjoint(found) for found in symbols):
             view.splits[split] = None
     return view

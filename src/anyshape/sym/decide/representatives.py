@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from anyshape.base.errors import DimError
 from anyshape.sym.decide.equalities import lone_symbols
 from anyshape.sym.dim import Dim
 from anyshape.sym.predicate import Equal, Predicate
@@ -34,7 +35,10 @@ class Representatives:
     def _learn(self, facts: Iterable[Predicate]) -> None:
         for fact in facts:
             if isinstance(fact, Equal):
-                self._learn_equal(self.of(fact.lhs), self.of(fact.rhs))
+                try:
+                    self._learn_equal(self.of(fact.lhs), self.of(fact.rhs))
+                except DimError:  # a fact without a value: the solver sees the contradiction
+                    continue
 
     def _learn_equal(self, lhs: Dim, rhs: Dim) -> None:
         zero = lhs - rhs

@@ -21,7 +21,7 @@ from anyshape.sym.decide.equalities import (
     is_private,
     tightened,
 )
-from anyshape.sym.decide.interval import EVERYTHING, SIZES, Interval
+from anyshape.sym.decide.interval import EVERYTHING, SIZES, Interval, meet
 from anyshape.sym.decide.range_of import range_of
 from anyshape.sym.dim import Dim
 from anyshape.sym.factor import FloorDiv, Mod
@@ -76,6 +76,14 @@ class System:
             known = range_of(dim, self.symbol_range)
             self._range_memo[dim] = known
         return known
+
+    def bounds(self, dim: Dim) -> Interval:
+        """Bounds of any dim: a remainder shows its range as written, other terms when reduced."""
+        reduced = self.interval(self.reduce(dim))
+        if not any(isinstance(factor, Mod) for factor in compounds(dim)):
+            return reduced
+        plain = range_of(dim, lambda symbol: self.interval(self.reduce(Dim.of(symbol))))
+        return meet(plain, reduced)
 
     # --- learning -------------------------------------------------------------------------------
 
@@ -142,6 +150,8 @@ class System:
         whole = Dim.of_terms({lead: 1})
         self._add_bounds(replacement, range_of(whole, self.symbol_range))
         for factor in compounds(whole):
+            if isinstance(factor, FloorDiv) and self.interval(self.reduce(factor.den)).lo < 1:
+                continue  # from Divisible, which allows 0 by 0: the quotient may not exist
             meaning = definition(factor, self.interval)
             self.splits += meaning.splits
             for row in meaning.nonnegative:
@@ -172,6 +182,8 @@ class System:
         if self.interval(dim).lo >= 0 and self.interval(divisor).lo >= 0:
             self._ranges[quotient] = SIZES
         self._add_zero(dim - divisor * Dim.of(quotient))
+        if not divisor.is_constant:  # a constant divisor cancels by itself once dim is solved
+            self._add_zero(dim - divisor * (dim // divisor))
 
     def _add_broadcastable(self, lhs: Dim, rhs: Dim) -> None:
         one = Dim.of(1)
@@ -189,15 +201,17 @@ class System:
     def _add_nonnegative(self, dim: Dim) -> None:
         """Learns `dim >= 0`, and what that says about ranges."""
         pending = [dim]
-        points: set[Symbol] = set()
+        points: dict[Symbol, int] = {}
         for _ in range(_MAX_PROPAGATIONS):
             if not pending:
                 break
             narrowed = self._store(tightened(self.reduce(pending.pop())))
-            points |= {symbol for symbol in narrowed if self.symbol_range(symbol).is_point}
+            for symbol in narrowed:
+                if self.symbol_range(symbol).is_point:
+                    points[symbol] = int(self.symbol_range(symbol).lo)
             pending += [row for row in self.nonnegative if not row.symbols.isdisjoint(narrowed)]
         for symbol in sorted(points, key=lambda symbol: symbol.sort_key):
-            self._add_zero(Dim.of(symbol) - int(self.symbol_range(symbol).lo))
+            self._add_zero(Dim.of(symbol) - points[symbol])
 
     def _store(self, row: Dim) -> set[Symbol]:
         """Keeps `row >= 0` unless ranges imply it; returns the symbols whose range it narrowed."""

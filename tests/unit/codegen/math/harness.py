@@ -76,7 +76,7 @@ def initialise() -> None:
 def optimised(module: ir.Module, machine: Machine) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     initialise()
     target = llvm.Target.from_triple(machine.triple).create_target_machine(
-        cpu=machine.cpu, features=machine.features, opt=3, reloc="pic"
+        cpu=machine.cpu, features=machine.features, opt=3, reloc="pic", codemodel="small"
     )
     module.triple = machine.triple
     parsed = llvm.parse_assembly(str(module))

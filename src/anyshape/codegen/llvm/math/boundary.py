@@ -79,7 +79,9 @@ def type_suffix(kind: Type) -> str:
     return f"i{kind.width}" if isinstance(kind, ir.IntType) else format_of(kind).name
 
 
-def internal_function(module: Module, name: str, result: Type, arguments: Sequence[Type]) -> Any:
+def internal_function(
+    module: Module, name: str, result: Type, arguments: Sequence[Type]
+) -> Function:
     """A new function that only this module sees."""
     function = ir.Function(module, ir.FunctionType(result, arguments), name)
     function.linkage = "internal"

@@ -27,14 +27,14 @@ def rounding_shift(form: Format) -> float:
     return 1.5 * 2.0**form.fraction
 
 
-def reduced(x: Float) -> tuple[Int, Float, Float]:
-    """x = n ln 2 + r. Returns n in the low bits of an integer, n, and r."""
+def reduced(x: Float) -> tuple[Int, Float]:
+    """x = n ln 2 + r, |r| <= ln(2)/2. Returns n in the low bits of an integer, and r."""
     shift = rounding_shift(x.format)
     high, low = LN2[x.format.name]
     shifted = x.fma(1 / log(2), shift)
     n = shifted - shift
     r = n.fma(-low, n.fma(-high, x))
-    return shifted.bits(), n, r
+    return shifted.bits(), r
 
 
 def power_of_two(n: Int, form: Format) -> Float:
@@ -65,19 +65,19 @@ def scaled(value: Float, n: Int) -> Float:
 def exp(x: Float) -> Float:
     """e**x."""
     low, high = EXP_RANGE[x.format.name]
-    n, _, r = reduced(x.at_least(low).at_most(high))
+    n, r = reduced(x.at_least(low).at_most(high))
     return scaled(exp_of_remainder(r), n)
 
 
 def exp_of_nonpositive(x: Float) -> Float:
     """e**x for x <= 0."""
-    n, _, r = reduced(x.at_least(EXP_RANGE[x.format.name][0]))
+    n, r = reduced(x.at_least(EXP_RANGE[x.format.name][0]))
     return scaled(exp_of_remainder(r), n)
 
 
 def exp_of_moderate(x: Float) -> Float:
     """e**x for x whose result is a normal number; nothing is promised elsewhere."""
-    n, _, r = reduced(x)
+    n, r = reduced(x)
     return exp_of_remainder(r) * power_of_two(n, x.format)
 
 
@@ -89,7 +89,7 @@ def expm1(x: Float) -> Float:
     """
     form = x.format
     high = EXP_RANGE[form.name][1]
-    n, _, r = reduced(x.at_least(EXPM1_LOW[form.name]).at_most(high))
+    n, r = reduced(x.at_least(EXPM1_LOW[form.name]).at_most(high))
     half = power_of_two(n - 1, form)
     result = 2.0 * expm1_of_remainder(r).fma(half, half - 0.5)
     return select(abs(x) < 2.0 ** (-form.fraction - 2), x, result)

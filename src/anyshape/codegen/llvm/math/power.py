@@ -52,7 +52,7 @@ def _magnitude_f32(size: Float, y: Float) -> Float:
     log_m = polynomial(z, (2.0, *POW32_LOG["f64"])) * s
     log = exponent_value(biased, wide.format).fma(sum(LN2["f64"]), log_m)
     exponent = _log_with_edges(wide, log) * y.widened()
-    n, _, r = reduced(exponent.at_least(-200.0).at_most(200.0))
+    n, r = reduced(exponent.at_least(-200.0).at_most(200.0))
     result = polynomial(r, (1.0, 1.0, *EXP["f32"])) * power_of_two(n, r.format)
     return result.narrowed()
 
@@ -65,7 +65,7 @@ def _magnitude_f64(size: Float, y: Float) -> Float:
     low = log.low.fma(y, product.low)
     inside = abs(product.high) < 800.0
     low = select(inside, low, low.like(0.0))  # beyond, it may be inf - inf
-    n, _, r = reduced(product.high.at_least(-800.0).at_most(800.0))
+    n, r = reduced(product.high.at_least(-800.0).at_most(800.0))
     return scaled(exp_of_remainder(r + low), n)
 
 

@@ -1,0 +1,81 @@
+"""Arithmetic on registers: scalars and vectors alike, floats and integers told apart by dtype.
+
+A generator takes the builder, the dtype of the operands, and the operands. Floats may be
+contracted (a * b + c in one rounding), and nothing else of fast math is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from anyshape.codegen.llvm.math.boundary import Builder, Value, constant, intrinsic
+from anyshape.ir.types import DType, bool_
+
+Generator = Callable[..., Value]
+
+_CONTRACT = ("contract",)
+
+
+def _by_kind(float_name: str, integer_name: str, bool_name: str) -> Generator:
+    """The builder's method for each kind of dtype."""
+
+    def generate(b: Builder, dtype: DType, x: Value, y: Value) -> Value:
+        if dtype.is_float:
+            return getattr(b, float_name)(x, y, flags=_CONTRACT)
+        return getattr(b, bool_name if dtype is bool_ else integer_name)(x, y)
+
+    return generate
+
+
+add = _by_kind("fadd", "add", "or_")
+sub = _by_kind("fsub", "sub", "xor")
+mul = _by_kind("fmul", "mul", "and_")
+
+
+def div(b: Builder, dtype: DType, x: Value, y: Value) -> Value:
+    return b.fdiv(x, y)
+
+
+def neg(b: Builder, dtype: DType, x: Value) -> Value:
+    return b.fneg(x) if dtype.is_float else b.neg(x)
+
+
+def absolute(b: Builder, dtype: DType, x: Value) -> Value:
+    """|x|; that of the least integer is itself."""
+    if dtype.is_float:
+        return intrinsic(b, "llvm.fabs", [x])
+    return b.select(b.icmp_signed("<", x, constant(x.type, 0)), b.neg(x), x)
+
+
+def sign(b: Builder, dtype: DType, x: Value) -> Value:
+    """-1, 0 or 1; zeros lose their sign, NaN stays."""
+    zero, one, minus_one = (constant(x.type, n) for n in (0, 1, -1))
+    if not dtype.is_float:
+        positive = b.select(b.icmp_signed(">", x, zero), one, zero)
+        return b.select(b.icmp_signed("<", x, zero), minus_one, positive)
+    positive = b.select(b.fcmp_ordered(">", x, zero), one, x)
+    negative = b.select(b.fcmp_ordered("<", x, zero), minus_one, positive)
+    return b.select(b.fcmp_ordered("==", x, zero), zero, negative)
+
+
+def _extremum(compare: str, bool_name: str) -> Generator:
+    def generate(b: Builder, dtype: DType, x: Value, y: Value) -> Value:
+        if dtype is bool_:
+            return getattr(b, bool_name)(x, y)
+        if not dtype.is_float:
+            test = b.icmp_unsigned if dtype.kind == "uint" else b.icmp_signed
+            return b.select(test(compare, x, y), x, y)
+        # x86's maximum: y where either is NaN. What is missing is a NaN in x.
+        larger = b.select(b.fcmp_ordered(compare, x, y), x, y)
+        return b.select(b.fcmp_unordered("uno", x, x), x, larger)
+
+    return generate
+
+
+maximum = _extremum(">", "or_")
+minimum = _extremum("<", "and_")
+
+
+def rounding(name: str) -> Generator:
+    """To an integral number, by an intrinsic that is one instruction."""
+    return lambda b, dtype, x: intrinsic(b, name, [x])

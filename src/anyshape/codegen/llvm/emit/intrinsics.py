@@ -1,0 +1,108 @@
+"""LLVM's intrinsics that are overloaded on more than one type, and the vector shuffles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyshape.codegen.llvm.emit.types import I32, POINTER, lane_numbers
+from anyshape.codegen.llvm.math.boundary import (
+    Builder,
+    Type,
+    Value,
+    constant,
+    constant_undefined,
+    element_of,
+    ir,
+    lanes_of,
+)
+
+
+def call(b: Builder, name: str, overloads: Sequence[Type], result: Type, *args: Value) -> Value:
+    """Calls an intrinsic, declaring it when first used."""
+    symbol = ".".join((name, *map(_suffix, overloads)))
+    callee = b.module.globals.get(symbol)
+    if callee is None:
+        signature = ir.FunctionType(result, [arg.type for arg in args])
+        callee = ir.Function(b.module, signature, symbol)
+    return b.call(callee, args)
+
+
+def _suffix(kind: Type) -> str:
+    lanes = lanes_of(kind)
+    if lanes is not None:
+        return f"v{lanes}{_suffix(element_of(kind))}"
+    if isinstance(kind, ir.PointerType):
+        return "p0"
+    return kind.intrinsic_name
+
+
+def masked_load(b: Builder, kind: Type, address: Value, align: int, mask: Value) -> Value:
+    """Lanes outside the mask are not touched in memory, and are zero."""
+    args = (address, ir.Constant(I32, align), mask, zero(kind))
+    return call(b, "llvm.masked.load", (kind, POINTER), kind, *args)
+
+
+def masked_store(b: Builder, value: Value, address: Value, align: int, mask: Value) -> None:
+    args = (value, address, ir.Constant(I32, align), mask)
+    call(b, "llvm.masked.store", (value.type, POINTER), ir.VoidType(), *args)
+
+
+def gather(b: Builder, kind: Type, addresses: Value, align: int, mask: Value) -> Value:
+    """Each lane from an address of its own."""
+    args = (addresses, ir.Constant(I32, align), mask, zero(kind))
+    return call(b, "llvm.masked.gather", (kind, addresses.type), kind, *args)
+
+
+def scatter(b: Builder, value: Value, addresses: Value, align: int, mask: Value) -> None:
+    """Each lane to an address of its own; where two are equal, the later lane stays."""
+    args = (value, addresses, ir.Constant(I32, align), mask)
+    call(b, "llvm.masked.scatter", (value.type, addresses.type), ir.VoidType(), *args)
+
+
+def zero(kind: Type) -> Value:
+    return constant(kind, 0) if lanes_of(kind) is None else ir.Constant(kind, None)
+
+
+def element_address(b: Builder, base: Value, element: Type, offset: Value) -> Value:
+    """`offset` elements after `base`; a vector of offsets makes a vector of addresses."""
+    address = b.gep(base, [offset], source_etype=element)
+    lanes = lanes_of(offset.type)
+    if lanes is not None:
+        address.type = ir.VectorType(POINTER, lanes)  # llvmlite takes the type of the base
+    return address
+
+
+def splat(b: Builder, scalar: Value, lanes: int) -> Value:
+    """The scalar in every lane."""
+    kind = ir.VectorType(scalar.type, lanes)
+    if isinstance(scalar, ir.Constant):
+        return ir.Constant(kind, [scalar] * lanes)
+    first = b.insert_element(constant_undefined(kind), scalar, ir.Constant(I32, 0))
+    return b.shuffle_vector(first, constant_undefined(kind), zero(ir.VectorType(I32, lanes)))
+
+
+def halves(b: Builder, vector: Value) -> tuple[Value, Value]:
+    """The lower and the upper lanes of a vector."""
+    lanes = vector.type.count
+    order = lane_numbers(I32, lanes).constant
+    undefined = constant_undefined(vector.type)
+    low, high = (
+        b.shuffle_vector(vector, undefined, ir.Constant(ir.VectorType(I32, lanes // 2), part))
+        for part in (order[: lanes // 2], order[lanes // 2 :])
+    )
+    return low, high
+
+
+def reversed_lanes(b: Builder, vector: Value) -> Value:
+    """The last lane first."""
+    lanes = vector.type.count
+    order = [ir.Constant(I32, lane) for lane in reversed(range(lanes))]
+    undefined = constant_undefined(vector.type)
+    return b.shuffle_vector(vector, undefined, ir.Constant(ir.VectorType(I32, lanes), order))
+
+
+def any_lane(b: Builder, mask: Value) -> Value:
+    """Is it true somewhere? The mask itself, if it is a scalar."""
+    if lanes_of(mask.type) is None:
+        return mask
+    return call(b, "llvm.vector.reduce.or", (mask.type,), ir.IntType(1), mask)

@@ -1,0 +1,143 @@
+"""Kernels: the function around the statements.
+
+    void name(const int64_t* block, int64_t first, int64_t last, int64_t worker)
+
+The block holds the address of each buffer, then each size, in the order of the kernel. All words
+are read at the start; the rest is a loop over the tasks first..last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from anyshape.codegen.llvm.emit import access, accumulate
+from anyshape.codegen.llvm.emit.condition import all_hold, both, still_open
+from anyshape.codegen.llvm.emit.convert import cast
+from anyshape.codegen.llvm.emit.evaluate import Evaluator
+from anyshape.codegen.llvm.emit.frame import Frame, Unit
+from anyshape.codegen.llvm.emit.index import index_lanes
+from anyshape.codegen.llvm.emit.isa import instruction_set
+from anyshape.codegen.llvm.emit.lanes import Lanes, lift
+from anyshape.codegen.llvm.emit.loops import in_range, write_loop
+from anyshape.codegen.llvm.emit.safety import made_safe
+from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
+from anyshape.codegen.llvm.emit.types import I64, POINTER, number
+from anyshape.codegen.llvm.emit.walk import stored_buffers
+from anyshape.codegen.llvm.math.boundary import Builder, Function, Value, constant, ir
+from anyshape.codegen.llvm.target import Target
+from anyshape.ir.types import i64
+from anyshape.loop import Bind, For, Kernel, Let, Statement, Store, Update
+from anyshape.sym import Dim, LessEqual, Prover
+
+
+def emit_kernel(kernel: Kernel, target: Target, name: str = "kernel") -> str:
+    """LLVM IR of a module with one public function. Raises VerifyError on a malformed kernel."""
+    prover = Prover(kernel.facts.axes, [fact.predicate for fact in kernel.facts.facts])
+    safe, checked = made_safe(kernel, prover)
+    function = _function(name)
+    stack = ir.IRBuilder(function.append_basic_block("stack"))
+    scope = Scope(function.append_basic_block("start"), None)
+    scope.prover = prover
+    pointers, scope.indices = _read_block(stack, function.args[0], safe)
+    unit = Unit(instruction_set(target), stack, pointers, checked)
+    _write_tasks(unit, scope, safe, function)
+    stack.branch(function.basic_blocks[1])
+    return str(function.module)
+
+
+def _function(name: str) -> Function:
+    module = ir.Module(name)
+    kind = ir.FunctionType(ir.VoidType(), [POINTER, I64, I64, I64])
+    function = ir.Function(module, kind, name)
+    for argument, its_name in zip(function.args, ("block", "first", "last", "worker"), strict=True):
+        argument.name = its_name
+    return function
+
+
+def _read_block(b: Builder, block: Value, kernel: Kernel) -> tuple[dict[str, Value], dict]:
+    names = [buffer.name for buffer in kernel.buffers]
+    words = iter(range(len(names) + len(kernel.sizes)))
+    pointers = {name: _word(b, block, next(words), POINTER) for name in names}
+    return pointers, {symbol: _word(b, block, next(words), I64) for symbol in kernel.sizes}
+
+
+def _word(b: Builder, block: Value, position: int, kind: object) -> Value:
+    address = b.gep(block, [number(position)], source_etype=I64)
+    return b.load(address, typ=kind, align=8)
+
+
+def _write_tasks(unit: Unit, scope: Scope, kernel: Kernel, function: Function) -> None:
+    _, first, last, _ = function.args
+    facts = in_range(kernel.task, kernel.tasks)
+    with (
+        when(scope, scope.b.icmp_signed("<", first, last)) as before,
+        repeat(before, first, last, 1, facts) as (body, task),
+    ):
+        body.indices[kernel.task] = task
+        frame = Frame(unit, body, before, stored_buffers(kernel.body))
+        write_body(frame, kernel.body)
+    scope.b.ret_void()
+
+
+# --- statements -----------------------------------------------------------------------------------
+
+
+def write_body(frame: Frame, body: Sequence[Statement]) -> None:
+    for statement in body:
+        _write(frame, statement)
+
+
+def _write(frame: Frame, statement: Statement) -> None:
+    match statement:
+        case Let(local, value):
+            frame.locals[local.name] = Evaluator(frame).value(value)
+        case Bind():
+            _write_bind(frame, statement)
+        case Store():
+            _write_store(frame, statement)
+        case Update(local, value):
+            accumulate.update(frame, frame.slots[local.name], Evaluator(frame).value(value))
+        case For():
+            write_loop(frame, statement, write_body)
+        case _:
+            assert_never(statement)
+
+
+def _write_store(frame: Frame, statement: Store) -> None:
+    value = Evaluator(frame).value(statement.value)
+    offset = statement.buffer.offset(statement.index)
+    conditions = frame.unit.checked_stores.get(id(statement), ())
+    tests = still_open(frame.scope, conditions)
+    if tests is None:
+        return
+    mask = frame.mask
+    if tests:
+        holds = all_hold(frame.scope, frame.tile, tests)
+        mask = holds if mask is None else both(frame.tile, mask, holds)
+    access.store(frame, statement.buffer, offset, value, mask)
+
+
+def _write_bind(frame: Frame, statement: Bind) -> None:
+    """The symbol is defined here, with one value for each lane if the data have one."""
+    dtype = statement.value.dtype
+    value = Evaluator(frame).value(statement.value)
+    size = index_lanes(frame.scope, statement.extent, frame.tile)
+
+    def clamped(b: Builder, x: Value, extent: Value) -> Value:
+        index, zero = cast(b, dtype, i64, x), constant(extent.type, 0)
+        last = b.sub(extent, constant(extent.type, 1))
+        below = b.icmp_unsigned if dtype.kind == "uint" else b.icmp_signed
+        index = b.select(below("<", index, last), index, last)
+        return b.select(b.icmp_signed("<", index, zero), zero, index)
+
+    _define(frame.scope, statement, lift(frame.tile, clamped, value, size))
+
+
+def _define(scope: Scope, bind: Bind, index: Lanes) -> None:
+    if index.uniform:
+        scope.indices[bind.symbol] = index.scalar
+    else:
+        scope.varying[bind.symbol] = index.parts.__getitem__
+    # That it is below its extent would imply that the extent is not 0, which only a test can tell.
+    scope.learn((LessEqual(Dim.of(0), Dim.of(bind.symbol)),))

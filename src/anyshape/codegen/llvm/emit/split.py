@@ -1,0 +1,114 @@
+"""Splits the range of a loop where conditions change, so that most iterations test nothing.
+
+    out[j] = (a[j] if j < n0 else b[j - n0])        j in 0..n
+
+becomes a loop over 0..n0, where the condition is true, and one over n0..n, where it is false. It is
+done for conditions whose change comes at a computable point, if the facts order these points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from anyshape.codegen.llvm.emit import walk
+from anyshape.codegen.llvm.emit.condition import still_open
+from anyshape.codegen.llvm.emit.index import linear_in, scalar_index
+from anyshape.codegen.llvm.emit.scope import Scope
+from anyshape.codegen.llvm.emit.types import number
+from anyshape.codegen.llvm.math.boundary import Value
+from anyshape.loop import For
+from anyshape.sym import Answer, Dim, Less, LessEqual, Predicate, Prover, Symbol
+
+MAX_POINTS = 3  # every point is another copy of the loop
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`condition` has the truth `before` for indices below `point`, and the opposite from there."""
+
+    condition: Predicate
+    point: Dim
+    before: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A range of the loop, and the conditions that are constant in it."""
+
+    start: Value
+    stop: Value
+    known: dict[Predicate, bool]
+
+
+def segments(scope: Scope, loop: For) -> list[Segment]:
+    """Ranges that together are 0..extent, in order; written into the scope around the loop."""
+    changes = _ordered_changes(scope, loop)
+    points = list(dict.fromkeys(change.point for change in changes))
+    extent = scalar_index(scope, loop.extent)
+    bounds = [number(0), *(_clamped(scope, point, extent) for point in points), extent]
+    return [
+        Segment(bounds[i], bounds[i + 1], _known(changes, points, i)) for i in range(len(bounds) - 1)
+    ]
+
+
+def _known(changes: Sequence[Change], points: list[Dim], segment: int) -> dict[Predicate, bool]:
+    return {c.condition: c.before == (segment <= points.index(c.point)) for c in changes}
+
+
+def _clamped(scope: Scope, point: Dim, extent: Value) -> Value:
+    b, value = scope.b, scalar_index(scope, point)
+    value = b.select(b.icmp_signed("<", value, number(0)), number(0), value)
+    return b.select(b.icmp_signed("<", value, extent), value, extent)
+
+
+def _ordered_changes(scope: Scope, loop: For) -> list[Change]:
+    """Changes by point, in ascending order; those that the facts do not order are left out."""
+    conditions = [c for c in walk.guard_conditions(loop.body) if loop.index in c.symbols]
+    if not conditions:
+        return []
+    range_ = (LessEqual(Dim.of(0), Dim.of(loop.index)), Less(Dim.of(loop.index), loop.extent))
+    inside = Scope(scope.b.block, scope, range_)
+    undecided = still_open(inside, conditions) or []
+    found = (change_of(condition, loop.index) for condition in undecided)
+    kept: list[Change] = []
+    for change in found:
+        if change is not None and _is_known_before(scope, loop, change.point):
+            kept = _inserted(scope.prover, kept, change) or kept
+    return kept
+
+
+def _is_known_before(scope: Scope, loop: For, point: Dim) -> bool:
+    """Whether the point can be computed in front of the loop."""
+    defined = {symbol for s in scope.outwards() for symbol in (*s.indices, *s.varying)}
+    return point.symbols <= defined and not scope.is_varying(point)
+
+
+def _inserted(prover: Prover, kept: list[Change], new: Change) -> list[Change] | None:
+    """The list with one more change at its place; None if that is unknown, or one too many."""
+    if len({change.point for change in (*kept, new)}) > MAX_POINTS:
+        return None
+    place = 0
+    while place < len(kept) and _is_ordered(prover, kept[place].point, new.point):
+        place += 1
+    if all(_is_ordered(prover, new.point, later.point) for later in kept[place:]):
+        return [*kept[:place], new, *kept[place:]]
+    return None
+
+
+def _is_ordered(prover: Prover, first: Dim, second: Dim) -> bool:
+    return prover.proves(LessEqual(first, second)) is Answer.TRUE
+
+
+def change_of(condition: Predicate, index: Symbol) -> Change | None:
+    """Where an inequality with slope 1 or -1 changes: `j < p` at p, `p <= j` at p."""
+    if not isinstance(condition, Less | LessEqual):
+        return None
+    linear = linear_in(condition.lhs - condition.rhs, index)
+    if linear is None or linear[0].constant not in (1, -1):
+        return None
+    slope, rest = linear  # slope * index + rest < 0, or <= 0
+    strict = isinstance(condition, Less)
+    if slope.constant == 1:
+        return Change(condition, (0 if strict else 1) - rest, before=True)
+    return Change(condition, rest + (1 if strict else 0), before=False)

@@ -1,0 +1,49 @@
+"""The general dot as a plain sum of products: right for every shape, dtype and axis choice.
+
+It is the fallback and the yardstick; matrix products with a GEMM-like form get generated
+micro-kernels instead.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from anyshape.ir.node import Node
+from anyshape.ir.types import f32
+from anyshape.loop import Scalar
+from anyshape.loop.ir import Index
+from anyshape.lower.context import Conditions, Lowering, rule
+from anyshape.ops.dot import DotAttrs
+from anyshape.sym import Dim
+
+
+@rule("dot")
+def dot(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
+    attrs = cast(DotAttrs, node.attrs)
+    lhs, rhs = node.operands
+    dtype = node.result().tensor.dtype
+    wide = f32 if dtype.is_float and dtype.bits < f32.bits else dtype
+
+    def element(chosen: list[Dim]) -> Scalar:
+        places = operand_indices(attrs, lhs.tensor.rank, rhs.tensor.rank, index, chosen)
+        pair = [low.at(x, i, conditions) for x, i in zip((lhs, rhs), places, strict=True)]
+        factors = [x if x.dtype == wide else low.apply("cast", (x,), wide) for x in pair]
+        return low.apply("mul", factors, wide)
+
+    extents = [lhs.tensor.shape[axis] for axis in attrs.contract[0]]
+    total = low.accumulate("add", wide, extents, index, element)
+    return total if wide is dtype else low.apply("cast", (total,), dtype)
+
+
+def operand_indices(
+    attrs: DotAttrs, lhs_rank: int, rhs_rank: int, index: Index, chosen: list[Dim]
+) -> tuple[Index, Index]:
+    """Where both operands are read: batch, lhs and rhs axes of the result, then contraction."""
+    rest = list(index)
+    batch = [rest.pop(0) for _ in attrs.batch[0]]
+    places: list[Index] = []
+    for side, rank in enumerate((lhs_rank, rhs_rank)):
+        fixed = dict(zip(attrs.batch[side], batch, strict=True))
+        fixed |= dict(zip(attrs.contract[side], chosen, strict=True))
+        places.append(tuple(fixed[axis] if axis in fixed else rest.pop(0) for axis in range(rank)))
+    return places[0], places[1]

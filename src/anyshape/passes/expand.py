@@ -1,0 +1,51 @@
+"""Compounds replaced by their decompositions, except those that fusion and lowering take whole.
+
+An elementwise or row-wise compound stays one node until it is inside a kernel: fusion sees what it
+is, and lowering expands it there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyshape.ir.build import Builder
+from anyshape.ir.graph import Graph
+from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.opdef import Trait
+from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
+from anyshape.passes.infra import PassContext
+from anyshape.sym import FactScope
+
+WHOLE = frozenset({Trait.ELEMENTWISE, Trait.ROWWISE})
+
+
+@dataclass(frozen=True)
+class Expand:
+    """Expands every compound without a trait in `keep`, and what it expands to."""
+
+    keep: frozenset[Trait] = WHOLE
+    name: str = "expand"
+
+    def run(self, graph: Graph, ctx: PassContext) -> Graph:
+        expanded = rebuild_graph(_Expander(self.keep), graph)
+        while expanded != graph:  # a compound may expand to compounds
+            graph, expanded = expanded, rebuild_graph(_Expander(self.keep), expanded)
+        return graph
+
+
+class _Expander(Rebuilder):
+    def __init__(self, keep: frozenset[Trait]) -> None:
+        self.keep = keep
+
+    def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
+        if node.op.decompose is None or node.op.traits & self.keep:
+            return node.results
+        return (node.op.decompose(builder, node.operands, node.attrs),)
+
+
+def expanded_region(region: Region, outer: FactScope) -> Region:
+    """A region with all compounds expanded; `outer` holds the facts around it."""
+    while any(node.op.is_compound for node in region.nodes()):
+        inside = Builder(FactScope.of(region.facts, parent=outer))
+        region = _Expander(frozenset()).region(region, inside)
+    return region

@@ -1,0 +1,363 @@
+// Python's view of programs: descriptions as tuples of numbers, calls, steps, reports.
+//
+// Ownership: a BoundProgram holds the Python objects that own kernels and weights; specializations
+// and steppers hold their program.
+// Thread-safety: as runner.h. Calls give up the GIL unless they are known to be over in less time
+// than getting it back may take.
+#include "bind_program.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "failures.h"
+#include "memory_plan.h"
+#include "numpy_arrays.h"
+#include "plan_check.h"
+#include "pool.h"
+#include "python_failures.h"
+#include "runner.h"
+#include "team.h"
+
+namespace nb = nanobind;
+
+namespace anyshape {
+namespace {
+
+// ---- descriptions ----------------------------------------------------------------------------
+
+using Word = std::optional<std::uint32_t>;
+using Words = std::vector<std::uint32_t>;
+using InputTuple = std::tuple<std::string, nb::object, std::uint8_t, std::uint8_t, std::uint32_t>;
+using OutputTuple = std::tuple<nb::object, std::uint8_t, std::uint8_t, Words, std::uint32_t>;
+using BufferTuple =
+    std::tuple<int, std::uint64_t, Word, Word, bool, Words, std::uint32_t, std::uint32_t>;
+using SourceTuple = std::tuple<int, std::int64_t, Word>;
+using StepTuple = std::tuple<std::string, std::vector<std::uintptr_t>, Word, std::uint32_t,
+                             std::vector<SourceTuple>, Words>;
+
+Input as_input(const InputTuple& input) {
+    const auto& [name, dtype, code, bits, rank] = input;
+    return {.name = name, .type = {code, bits}, .rank = rank};
+}
+
+Output as_output(const OutputTuple& output) {
+    const auto& [dtype, code, bits, dims, buffer] = output;
+    return {.type = {code, bits}, .dims = dims, .buffer = buffer};
+}
+
+Buffer as_buffer(const BufferTuple& buffer) {
+    const auto& [kind, of, bytes, offset, per_worker, conflicts, first, last] = buffer;
+    return {.kind = static_cast<BufferKind>(kind),
+            .of = of,
+            .bytes = bytes,
+            .offset = offset,
+            .per_worker = per_worker,
+            .conflicts = conflicts,
+            .lifetime = {first, last}};
+}
+
+Step as_step(const StepTuple& step) {
+    const auto& [name, variants, variant, tasks, block, waits] = step;
+    Step result;
+    result.name = name;
+    result.variant = variant;
+    result.tasks = tasks;
+    result.waits = waits;
+    for (const std::uintptr_t address : variants) {
+        result.variants.push_back(reinterpret_cast<Kernel>(address));
+    }
+    for (const auto& [kind, value, offset] : block) {
+        result.block.push_back({static_cast<SourceKind>(kind), value, offset});
+    }
+    return result;
+}
+
+template <typename Result, typename Value>
+std::vector<Result> all(const std::vector<Value>& values, Result (*convert)(const Value&)) {
+    std::vector<Result> results;
+    results.reserve(values.size());
+    for (const Value& value : values) results.push_back(convert(value));
+    return results;
+}
+
+// ---- the program -----------------------------------------------------------------------------
+
+struct BoundProgram {
+    std::unique_ptr<Runner> runner;
+    std::vector<nb::object> input_dtypes;
+    std::vector<nb::object> output_dtypes;
+    nb::object keep;  // whatever owns kernels and weights
+};
+
+std::unique_ptr<BoundProgram> make_program(
+    std::uintptr_t bind, std::uintptr_t shape, std::uint32_t symbols, std::uint32_t words,
+    Word cost, const std::vector<InputTuple>& inputs, const std::vector<OutputTuple>& outputs,
+    const std::vector<BufferTuple>& buffers, const std::vector<StepTuple>& steps, nb::object keep,
+    int threads, std::int64_t team_cost_ns, std::size_t cache_entries, std::size_t cache_bytes) {
+    import_numpy();
+    auto program = std::make_shared<const Program>(ProgramDescription{
+        .bind = reinterpret_cast<BindFunction>(bind),
+        .shape = reinterpret_cast<ShapeFunction>(shape),
+        .symbols = symbols,
+        .words = words,
+        .cost = cost,
+        .inputs = all(inputs, as_input),
+        .outputs = all(outputs, as_output),
+        .buffers = all(buffers, as_buffer),
+        .steps = all(steps, as_step),
+    });
+    auto bound = std::make_unique<BoundProgram>();
+    bound->runner = std::make_unique<Runner>(
+        std::move(program), RunnerOptions{.threads = threads,
+                                          .team_cost = team_cost_ns,
+                                          .cache = {cache_entries, cache_bytes}});
+    for (const InputTuple& input : inputs) bound->input_dtypes.push_back(std::get<1>(input));
+    for (const OutputTuple& output : outputs) bound->output_dtypes.push_back(std::get<0>(output));
+    bound->keep = std::move(keep);
+    return bound;
+}
+
+// ---- calls -----------------------------------------------------------------------------------
+
+// Leaves the run with its specialization.
+void prepare(Run& run) {
+    if (run.find()) return;
+    const nb::gil_scoped_release released;
+    run.prepare();
+}
+
+// New arrays, whose memory the run will write.
+nb::tuple attach_outputs(const BoundProgram& program, Run& run) {
+    const Specialization& specialization = *run.specialization();
+    std::span<const std::int64_t> dims = specialization.output_dims;
+    const auto& outputs = program.runner->program().outputs();
+    nb::object arrays = nb::steal(PyTuple_New(std::ssize(outputs)));
+    if (!arrays.is_valid()) throw nb::python_error();
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const std::size_t rank = outputs[i].dims.size();
+        nb::object array = new_output(program.output_dtypes[i], dims.first(rank),
+                                      specialization.buffer_bytes[outputs[i].buffer]);
+        run.set_output(i, data_of(array));
+        PyTuple_SET_ITEM(arrays.ptr(), static_cast<Py_ssize_t>(i), array.release().ptr());
+        dims = dims.subspan(rank);
+    }
+    return nb::steal<nb::tuple>(arrays.release());
+}
+
+nb::tuple call(const BoundProgram& program, nb::handle inputs) {
+    Run run(*program.runner);
+    Arguments arguments(inputs, program.runner->program(), program.input_dtypes, run);
+    prepare(run);
+    nb::tuple outputs = attach_outputs(program, run);
+    {
+        std::optional<nb::gil_scoped_release> released;
+        if (arguments.must_copy() || !run.specialization()->brief) released.emplace();
+        arguments.copy(run);
+        run.execute();
+    }
+    return outputs;
+}
+
+// One step at a time. Holds its inputs and a context of its own until it dies.
+class Stepper {
+   public:
+    Stepper(nb::object program, nb::object inputs)
+        : owner_(std::move(program)),
+          inputs_(std::move(inputs)),
+          program_(*nb::inst_ptr<BoundProgram>(owner_)),
+          run_(*program_.runner),
+          arguments_(inputs_, program_.runner->program(), program_.input_dtypes, run_) {
+        prepare(run_);
+        outputs_ = attach_outputs(program_, run_);
+        arguments_.copy(run_);
+        run_.begin();
+    }
+
+    std::size_t next() const { return next_; }
+    std::size_t steps() const { return run_.specialization()->steps.size(); }
+    nb::tuple outputs() const { return outputs_; }
+
+    // Returns nanoseconds.
+    std::int64_t step() {
+        if (next_ == steps()) throw nb::index_error("all steps are done");
+        const nb::gil_scoped_release released;
+        const auto start = std::chrono::steady_clock::now();
+        run_.execute_step(next_++);
+        return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+    }
+
+    nb::object bytes(nb::handle self, std::size_t buffer) {
+        const auto& sizes = run_.specialization()->buffer_bytes;
+        if (buffer >= sizes.size()) throw nb::index_error("no such buffer");
+        if (sizes[buffer] < 0) throw nb::value_error("the size of that buffer is not known");
+        return byte_view(run_.address(buffer), sizes[buffer], self);
+    }
+
+   private:
+    nb::object owner_;
+    nb::object inputs_;
+    const BoundProgram& program_;
+    Run run_;
+    Arguments arguments_;
+    nb::tuple outputs_;
+    std::size_t next_ = 0;
+};
+
+// ---- reports ---------------------------------------------------------------------------------
+
+struct BoundSpecialization {
+    std::shared_ptr<const Specialization> specialization;
+    nb::object program;  // keeps kernels alive
+};
+
+BoundSpecialization specialize_for(nb::handle self, const std::vector<std::int64_t>& symbols) {
+    const auto& program = *nb::inst_ptr<BoundProgram>(self);
+    if (symbols.size() != program.runner->program().description().symbols) {
+        throw nb::value_error("another number of symbols than the program has");
+    }
+    const auto specialization = [&] {
+        const nb::gil_scoped_release released;
+        return program.runner->specialize(symbols);
+    }();
+    return {specialization, nb::borrow(self)};
+}
+
+nb::list places_of(const Specialization& specialization) {
+    const std::size_t first_output = first_input_base + specialization.program->inputs().size();
+    nb::list list;
+    for (std::size_t i = 0; i < specialization.places.size(); ++i) {
+        const Place place = specialization.places[i];
+        const char* base = place.base == absolute_base     ? "weight"
+                           : place.base == arena_base      ? "arena"
+                           : place.base < first_output ? "input"
+                                                       : "output";
+        list.append(nb::make_tuple(base, place.offset, specialization.buffer_bytes[i]));
+    }
+    return list;
+}
+
+nb::dict metrics_of(const Runner& runner) {
+    const CacheMetrics cache = runner.cache_metrics();
+    const RunMetrics runs = runner.run_metrics();
+    nb::dict metrics;
+    metrics["hits"] = cache.hits;
+    metrics["misses"] = cache.misses;
+    metrics["evictions"] = cache.evictions;
+    metrics["specialize_ns"] = cache.make_ns;
+    metrics["entries"] = cache.entries;
+    metrics["bytes"] = cache.bytes;
+    metrics["runs"] = runs.runs;
+    metrics["team_runs"] = runs.team_runs;
+    metrics["idle_contexts"] = runs.idle_contexts;
+    metrics["idle_arena_bytes"] = runs.idle_arena_bytes;
+    return metrics;
+}
+
+// ---- for tests and benchmarks ----------------------------------------------------------------
+
+using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+nb::tuple plan(const std::vector<std::int64_t>& bytes, const Pairs& conflicts,
+               const std::vector<std::pair<std::uint32_t, std::uint32_t>>& lifetimes) {
+    std::vector<Lifetime> lives;
+    for (const auto& [first, last] : lifetimes) lives.push_back({first, last});
+    const std::int64_t bound = most_live_bytes(bytes, lives);
+    const MemoryPlan plan =
+        plan_memory(bytes, ConflictGraph(bytes.size(), conflicts), lives, bound);
+    return nb::make_tuple(plan.offsets, plan.arena_bytes, bound);
+}
+
+// Nanoseconds per run of nothing by the whole team.
+double team_round_trip_ns(int rounds) {
+    const nb::gil_scoped_release released;
+    Team& team = Team::process();
+    const Team::Job nothing{.work = [](void*, int) noexcept {}, .what = nullptr};
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < rounds; ++i) team.try_run(nothing, team.members());
+    const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
+    return spent.count() / rounds;
+}
+
+void bind_specialization(nb::module_& module) {
+    nb::class_<BoundSpecialization>(module, "Specialization")
+        .def_prop_ro("symbols", [](const BoundSpecialization& s) { return s.specialization->symbols; })
+        .def_prop_ro("words", [](const BoundSpecialization& s) { return s.specialization->words; })
+        .def_prop_ro("tasks",
+                     [](const BoundSpecialization& s) {
+                         nb::list list;
+                         for (const ReadyStep& step : s.specialization->steps) {
+                             list.append(step.kernel != nullptr ? step.tasks : 0);
+                         }
+                         return list;
+                     })
+        .def_prop_ro("places", [](const BoundSpecialization& s) { return places_of(*s.specialization); })
+        .def_prop_ro("memory",
+                     [](const BoundSpecialization& s) {
+                         const MemoryReport& memory = s.specialization->memory;
+                         return nb::make_tuple(memory.arena_bytes, memory.lower_bound_bytes,
+                                               memory.aliased_bytes, memory.output_bytes);
+                     })
+        .def_prop_ro("worth_a_team",
+                     [](const BoundSpecialization& s) { return s.specialization->worth_a_team; })
+        .def_prop_ro("held_bytes",
+                     [](const BoundSpecialization& s) { return s.specialization->held_bytes(); });
+}
+
+}  // namespace
+
+void bind_program(nb::module_& module) {
+    translate_failures();
+    bind_specialization(module);
+
+    nb::class_<BoundProgram>(module, "Program")
+        .def(nb::new_(&make_program), nb::arg("bind"), nb::arg("shape"), nb::arg("symbols"),
+             nb::arg("words"), nb::arg("cost").none(), nb::arg("inputs"), nb::arg("outputs"),
+             nb::arg("buffers"), nb::arg("steps"), nb::arg("keep"), nb::arg("threads"),
+             nb::arg("team_cost_ns"), nb::arg("cache_entries"), nb::arg("cache_bytes"))
+        .def("run", &call)
+        .def("specialize", &specialize_for)
+        .def("trim", [](const BoundProgram& program) { program.runner->trim(); })
+        .def("metrics", [](const BoundProgram& program) { return metrics_of(*program.runner); })
+        .def_prop_ro("threads",
+                     [](const BoundProgram& program) { return program.runner->threads(); });
+
+    nb::class_<Stepper>(module, "Stepper")
+        .def(nb::new_([](nb::typed<nb::object, BoundProgram> program, nb::object inputs) {
+            return std::make_unique<Stepper>(std::move(program), std::move(inputs));
+        }))
+        .def_prop_ro("next", &Stepper::next)
+        .def_prop_ro("steps", &Stepper::steps)
+        .def_prop_ro("outputs", &Stepper::outputs)
+        .def("step", &Stepper::step)
+        .def("bytes", [](nb::handle self, std::size_t buffer) {
+            return nb::inst_ptr<Stepper>(self)->bytes(self, buffer);
+        });
+
+    module.def("output_pool", [] {
+        const PoolMetrics metrics = Pool::process().metrics();
+        return nb::make_tuple(metrics.used_bytes, metrics.idle_bytes, metrics.limit_bytes);
+    });
+    module.def("set_output_pool_limit",
+               [](std::size_t bytes) { Pool::process().set_limit(bytes); });
+
+    module.def("_plan", &plan);
+    module.def("_wrong_with_plan",
+               [](const std::vector<std::int64_t>& bytes, const Pairs& conflicts,
+                  const std::vector<std::int64_t>& offsets, std::int64_t arena_bytes) {
+                   return wrong_with_plan(bytes, conflicts, offsets, arena_bytes);
+               });
+    module.def("_team_round_trip_ns", &team_round_trip_ns);
+}
+
+}  // namespace anyshape

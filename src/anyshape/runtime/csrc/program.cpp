@@ -1,0 +1,38 @@
+#include "program.h"
+
+#include <utility>
+
+#include "failures.h"
+#include "validate.h"
+
+namespace anyshape {
+
+Program::Program(ProgramDescription description) : description_(std::move(description)) {
+    validate(description_);
+    for (const Input& input : description_.inputs) dim_count_ += input.rank;
+    block_begins_.push_back(0);
+    for (const Step& step : description_.steps) {
+        block_begins_.push_back(block_begins_.back() + step.block.size());
+    }
+    number_arena_buffers();
+}
+
+void Program::number_arena_buffers() {
+    const auto& buffers = description_.buffers;
+    std::vector<std::uint32_t> number(buffers.size());
+    for (std::uint32_t index = 0; index < buffers.size(); ++index) {
+        if (buffers[index].kind != BufferKind::arena) continue;
+        number[index] = static_cast<std::uint32_t>(arena_buffers_.size());
+        arena_buffers_.push_back(index);
+        lifetimes_.push_back(buffers[index].lifetime);
+    }
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    for (const std::uint32_t index : arena_buffers_) {
+        for (const std::uint32_t other : buffers[index].conflicts) {
+            pairs.emplace_back(number[index], number[other]);
+        }
+    }
+    conflicts_ = ConflictGraph(arena_buffers_.size(), pairs);
+}
+
+}  // namespace anyshape

@@ -1,0 +1,136 @@
+// Level 1 as the runtime sees it: one compiled graph for all shapes.
+//
+// A program is data. Its numbers come from two generated functions, `bind` and `shape`; its work is
+// done by generated kernels. docs/design/0003 explains each part.
+//
+//   words    what `shape` computes: sizes, strides, byte counts, task counts, variants, costs
+//   buffer   memory with a name: an input, an output, a weight, a place in the arena, or an alias,
+//            which is a place inside another buffer
+//   block    the 64-bit words that one kernel call is given
+//   step     a kernel, its block, how many tasks it has and which earlier steps it waits for
+//
+// Ownership: a Program owns its tables. Kernels and weights are addresses that whoever makes the
+// Program keeps alive.
+// Thread-safety: immutable once made; use it from any thread.
+// Failure: the constructor throws MalformedProgram, so that everything after it can index without
+// looking. What only numbers can tell (a variant out of range) is checked by specialize().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memory_plan.h"
+
+namespace anyshape {
+
+using BindFunction = std::int64_t (*)(const std::int64_t* dims, std::int64_t* symbols);
+using ShapeFunction = std::int64_t (*)(const std::int64_t* symbols, std::int64_t* words);
+using Kernel = void (*)(const std::int64_t* block, std::int64_t first, std::int64_t last,
+                        std::int64_t worker);
+
+// What bind and shape answer if every check holds.
+inline constexpr std::int64_t all_checks_hold = -1;
+
+// An element type in DLPack's terms.
+struct DataType {
+    std::uint8_t code = 0;
+    std::uint8_t bits = 0;
+
+    std::int64_t bytes() const noexcept { return (bits + 7) / 8; }
+    bool operator==(const DataType&) const = default;
+};
+
+struct Input {
+    std::string name;
+    DataType type;
+    std::uint32_t rank = 0;
+};
+
+struct Output {
+    DataType type;
+    std::vector<std::uint32_t> dims;  // words
+    std::uint32_t buffer = 0;         // of kind output
+};
+
+enum class BufferKind : std::uint8_t { input, output, weight, arena, alias };
+
+struct Buffer {
+    BufferKind kind = BufferKind::arena;
+    // Number of the input or output, address of the weight, or target of the alias.
+    std::uint64_t of = 0;
+    std::optional<std::uint32_t> bytes;   // word; outputs and arena buffers have one
+    std::optional<std::uint32_t> offset;  // word; bytes into the target of an alias
+    // Arena only: one slice of `bytes` for each worker; kernels add worker * bytes themselves.
+    bool per_worker = false;
+    // Arena only: buffers that must not share memory with this one. Naming one side is enough.
+    std::vector<std::uint32_t> conflicts;
+    Lifetime lifetime;  // arena only, for the report: conflicts decide
+};
+
+enum class SourceKind : std::uint8_t { word, constant, address };
+
+// Where one word of a block comes from.
+struct Source {
+    SourceKind kind = SourceKind::constant;
+    std::int64_t value = 0;               // word, constant, or buffer
+    std::optional<std::uint32_t> offset;  // word; bytes into the buffer
+};
+
+struct Step {
+    std::string name;
+    std::vector<Kernel> variants;
+    std::optional<std::uint32_t> variant;  // word; the first kernel if there is none
+    std::uint32_t tasks = 0;               // word
+    std::vector<Source> block;
+    std::vector<std::uint32_t> waits;  // earlier steps
+};
+
+struct ProgramDescription {
+    BindFunction bind = nullptr;
+    ShapeFunction shape = nullptr;
+    std::uint32_t symbols = 0;
+    std::uint32_t words = 0;
+    std::optional<std::uint32_t> cost;  // word; nanoseconds of the whole run on one thread
+    std::vector<Input> inputs;
+    std::vector<Output> outputs;
+    std::vector<Buffer> buffers;
+    std::vector<Step> steps;
+};
+
+class Program {
+   public:
+    explicit Program(ProgramDescription description);
+
+    const ProgramDescription& description() const noexcept { return description_; }
+    const std::vector<Step>& steps() const noexcept { return description_.steps; }
+    const std::vector<Buffer>& buffers() const noexcept { return description_.buffers; }
+    const std::vector<Input>& inputs() const noexcept { return description_.inputs; }
+    const std::vector<Output>& outputs() const noexcept { return description_.outputs; }
+
+    // The sizes of all inputs together: the length of what `bind` reads.
+    std::size_t dim_count() const noexcept { return dim_count_; }
+
+    // All blocks lie in one array, one after the other.
+    std::size_t block_begin(std::size_t step) const noexcept { return block_begins_[step]; }
+    std::size_t block_words() const noexcept { return block_begins_.back(); }
+
+    // Arena buffers have numbers of their own, in which conflicts and lifetimes are told.
+    const std::vector<std::uint32_t>& arena_buffers() const noexcept { return arena_buffers_; }
+    const ConflictGraph& conflicts() const noexcept { return conflicts_; }
+    const std::vector<Lifetime>& lifetimes() const noexcept { return lifetimes_; }
+
+   private:
+    void number_arena_buffers();
+
+    ProgramDescription description_;
+    std::size_t dim_count_ = 0;
+    std::vector<std::size_t> block_begins_;
+    std::vector<std::uint32_t> arena_buffers_;
+    ConflictGraph conflicts_;
+    std::vector<Lifetime> lifetimes_;
+};
+
+}  // namespace anyshape

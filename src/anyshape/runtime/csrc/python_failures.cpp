@@ -1,0 +1,44 @@
+#include "python_failures.h"
+
+#include <nanobind/stl/string.h>
+
+#include "failures.h"
+
+namespace nb = nanobind;
+
+namespace anyshape {
+namespace {
+
+nb::tuple as_tuple(const std::vector<std::int64_t>& values) {
+    nb::list list;
+    for (const std::int64_t value : values) list.append(value);
+    return nb::tuple(list);
+}
+
+template <typename... Fields>
+void set_error(const char* name, Fields&&... fields) {
+    try {
+        raise_failure(name, std::forward<Fields>(fields)...);
+    } catch (nb::python_error& error) {
+        error.restore();
+    }
+}
+
+void translate(const std::exception_ptr& thrown, void*) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const CheckFailed& failed) {
+        const char* stage = failed.stage == Stage::bind ? "bind" : "shape";
+        set_error("CheckFailedError", stage, failed.check, as_tuple(failed.values));
+    } catch (const ImpossibleSize& size) {
+        set_error("ImpossibleSizeError", size.subject, size.value);
+    } catch (const MalformedProgram& malformed) {
+        set_error("MalformedProgramError", malformed.what());
+    }
+}
+
+}  // namespace
+
+void translate_failures() { nb::register_exception_translator(translate, nullptr); }
+
+}  // namespace anyshape

@@ -1,0 +1,128 @@
+// Runs one program: looks up or makes the specialization, lends memory, calls the team.
+//
+//   Runner   one per program: the cache of specializations and the contexts that are not in use
+//   Context  what one run needs for itself: an arena, blocks, counters. It remembers what it ran
+//            last, so that a call with the same sizes only fills in the addresses that changed
+//   Run      one call, in three parts, because a caller has things to do in between:
+//              dims() filled in → prepare() → execute()
+//
+// Ownership: a Runner shares its Program and owns cache and contexts. A Run borrows a context and
+// must not outlive the Runner.
+// Thread-safety: a Runner may be used from any thread, and many Runs at the same time; a Run from
+// one thread at a time.
+// Failure: CheckFailed, ImpossibleSize, std::bad_alloc; the Runner stays usable.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "arena.h"
+#include "program.h"
+#include "specialization.h"
+#include "specialization_cache.h"
+#include "walk.h"
+
+namespace anyshape {
+
+struct RunnerOptions {
+    int threads = 0;  // at most so many; 0: as many as CPUs are allowed
+    std::int64_t team_cost = SpecializeOptions{}.team_cost;
+    CacheLimits cache;
+};
+
+struct RunMetrics {
+    std::uint64_t runs = 0;
+    std::uint64_t team_runs = 0;  // with the team; the others were short, or the team was busy
+    std::size_t idle_contexts = 0;
+    std::size_t idle_arena_bytes = 0;
+};
+
+struct Context {
+    explicit Context(const Program& program);
+
+    Arena arena;
+    std::vector<std::int64_t> dims;
+    std::vector<std::int64_t> symbols;
+    std::vector<std::int64_t> bases;  // addresses, see specialization.h
+    std::vector<std::int64_t> blocks;
+    std::vector<StepProgress> progress;
+    std::shared_ptr<const Specialization> last;  // `blocks` are filled in for it,
+    const std::byte* last_arena = nullptr;       // with the arena at this address
+};
+
+class Runner {
+   public:
+    Runner(std::shared_ptr<const Program> program, RunnerOptions options);
+
+    const Program& program() const noexcept { return *program_; }
+    int threads() const noexcept { return threads_; }
+
+    // Null if there is none yet.
+    std::shared_ptr<const Specialization> find(std::span<const std::int64_t> symbols) {
+        return cache_.find(symbols);
+    }
+    std::shared_ptr<const Specialization> specialize(std::span<const std::int64_t> symbols);
+
+    CacheMetrics cache_metrics() const { return cache_.metrics(); }
+    RunMetrics run_metrics() const;
+
+    // Gives back the memory of idle contexts and forgets all specializations not in use.
+    void trim();
+
+   private:
+    friend class Run;
+    std::unique_ptr<Context> borrow();
+    void give_back(std::unique_ptr<Context> context) noexcept;
+
+    const std::shared_ptr<const Program> program_;
+    const int threads_;
+    const std::int64_t team_cost_;
+    SpecializationCache cache_;
+    mutable std::mutex mutex_;
+    std::vector<std::unique_ptr<Context>> idle_;
+    std::atomic<std::uint64_t> runs_ = 0;
+    std::atomic<std::uint64_t> team_runs_ = 0;
+};
+
+class Run {
+   public:
+    explicit Run(Runner& runner) : runner_(runner), context_(runner.borrow()) {}
+    ~Run() { runner_.give_back(std::move(context_)); }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    // The sizes of all inputs, one after the other: for the caller to fill in.
+    std::span<std::int64_t> dims() noexcept { return context_->dims; }
+
+    // Solves the symbols. True if their specialization was there; otherwise prepare() makes it.
+    bool find();
+    void prepare();
+
+    const std::shared_ptr<const Specialization>& specialization() const noexcept {
+        return specialization_;
+    }
+
+    // For the caller to fill in before execute(). Inputs are contiguous and aligned to an element.
+    void set_input(std::size_t input, const void* data) noexcept;
+    void set_output(std::size_t output, void* data) noexcept;
+
+    void execute();
+
+    // The same, one step at a time: begin() once, then each step in order.
+    void begin();
+    void execute_step(std::size_t step);
+    std::byte* address(std::size_t buffer) const noexcept;  // after begin()
+
+   private:
+    void use_team_or_go_alone(std::span<const ReadyStep> steps);
+
+    Runner& runner_;
+    std::unique_ptr<Context> context_;
+    std::shared_ptr<const Specialization> specialization_;
+};
+
+}  // namespace anyshape

@@ -1,0 +1,76 @@
+#include "walk.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "team.h"
+
+namespace anyshape {
+
+void Walk::alone() const noexcept {
+    for (const ReadyStep& step : steps_) {
+        if (step.kernel != nullptr) step.kernel(blocks_ + step.block, 0, step.tasks, 0);
+    }
+}
+
+void Walk::reset() noexcept {
+    for (StepProgress& step : progress_) {
+        step.taken.store(0, std::memory_order_relaxed);
+        step.done.store(0, std::memory_order_relaxed);
+    }
+}
+
+void Walk::together(int worker) noexcept {
+    constexpr int patience = 4096;
+    int idle_looks = 0;
+    for (std::size_t step = 0; step < steps_.size();) {
+        if (all_taken_.load(std::memory_order_relaxed)) return;
+        if (taken(step)) {
+            ++step;
+        } else if (work_ahead(step, worker)) {
+            idle_looks = 0;
+        } else if (++idle_looks < patience) {
+            cpu_relax();
+        } else {
+            std::this_thread::yield();  // whoever has the tasks we wait for may need this CPU
+        }
+    }
+    // Who comes late need not look at each step.
+    all_taken_.store(true, std::memory_order_relaxed);
+}
+
+bool Walk::taken(std::size_t step) const noexcept {
+    return progress_[step].taken.load(std::memory_order_relaxed) >= steps_[step].tasks;
+}
+
+bool Walk::ready(std::size_t step) const noexcept {
+    return std::ranges::all_of(steps_[step].waits, [&](std::uint32_t other) {
+        return progress_[other].done.load(std::memory_order_acquire) == steps_[other].tasks;
+    });
+}
+
+bool Walk::work_ahead(std::size_t from, int worker) noexcept {
+    const std::size_t end = std::min(from + window, steps_.size());
+    for (std::size_t step = from; step < end; ++step) {
+        if (!taken(step) && ready(step) && work_on(step, worker)) return true;
+    }
+    return false;
+}
+
+// Ranges are a quarter of an even share: the last ones to finish are then not far apart.
+bool Walk::work_on(std::size_t number, int worker) noexcept {
+    const ReadyStep& step = steps_[number];
+    StepProgress& progress = progress_[number];
+    const std::int64_t range = std::max<std::int64_t>(1, step.tasks / (threads_ * 4));
+    bool worked = false;
+    while (true) {
+        const std::int64_t first = progress.taken.fetch_add(range, std::memory_order_relaxed);
+        if (first >= step.tasks) return worked;
+        const std::int64_t last = std::min(first + range, step.tasks);
+        if (step.kernel != nullptr) step.kernel(blocks_ + step.block, first, last, worker);
+        progress.done.fetch_add(last - first, std::memory_order_release);
+        worked = true;
+    }
+}
+
+}  // namespace anyshape

@@ -1,0 +1,58 @@
+// Walks the schedule of one run: the threads of a team together, or one thread alone.
+//
+// Each step has a counter of tasks taken and one of tasks done. A thread takes a range of tasks of
+// the first step that is ready and has some left; a step is ready when all steps it waits for are
+// done. Nobody stops while there is something to do within the next few steps, so independent
+// steps overlap.
+//
+// Ownership: a Walk refers to a specialization's steps, a run's blocks and its counters.
+// Thread-safety: the members of a team call together() at the same time, alone() is for one thread.
+// Kernels do not throw, and neither does anything here.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "specialization.h"
+
+namespace anyshape {
+
+// On lines of their own: threads that poll `done` do not slow down those that take tasks.
+struct StepProgress {
+    alignas(64) std::atomic<std::int64_t> taken = 0;
+    alignas(64) std::atomic<std::int64_t> done = 0;
+};
+
+class Walk {
+   public:
+    // `progress` has an element for each step. `threads` is how many will come at most.
+    Walk(std::span<const ReadyStep> steps, const std::int64_t* blocks,
+         std::span<StepProgress> progress, int threads) noexcept
+        : steps_(steps), blocks_(blocks), progress_(progress), threads_(threads) {}
+
+    void alone() const noexcept;
+
+    // Once, before the first thread calls together().
+    void reset() noexcept;
+
+    // Returns when no tasks are left to take; others may still be working on theirs.
+    void together(int worker) noexcept;
+
+   private:
+    // How far a thread looks beyond the first step that still has tasks.
+    static constexpr std::size_t window = 8;
+
+    bool taken(std::size_t step) const noexcept;
+    bool ready(std::size_t step) const noexcept;
+    bool work_on(std::size_t step, int worker) noexcept;
+    bool work_ahead(std::size_t from, int worker) noexcept;
+
+    std::span<const ReadyStep> steps_;
+    const std::int64_t* blocks_;
+    std::span<StepProgress> progress_;
+    int threads_;
+    std::atomic<bool> all_taken_ = false;
+};
+
+}  // namespace anyshape

@@ -1,0 +1,110 @@
+"""What the native runtime reports, as fields: `execute/` turns it into the words of the model.
+
+The runtime knows inputs by number and sizes as integers. Axes, checks and their origins are known
+one layer up, so these messages are for those who build programs by hand.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from anyshape.base.errors import AnyshapeError
+
+
+class RuntimeFailure(AnyshapeError):  # noqa: N818 - the base of errors, never raised itself
+    """Base of everything below."""
+
+
+class MalformedProgramError(RuntimeFailure, ValueError):
+    """The parts of a program do not fit together; found when it is made."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def message(self) -> str:
+        return f"malformed program: {self.problem}"
+
+
+class CheckFailedError(RuntimeFailure):
+    """A check of the generated shape program failed.
+
+    `values` are what that code was given: the sizes of all inputs, one after the other, for stage
+    "bind", and the symbols for stage "shape".
+    """
+
+    def __init__(
+        self, stage: Literal["bind", "shape"], check: int, values: tuple[int, ...]
+    ) -> None:
+        super().__init__(stage, check, values)
+        self.stage: Literal["bind", "shape"] = stage
+        self.check = check
+        self.values = values
+
+    def message(self) -> str:
+        return f"check {self.check} of '{self.stage}' failed for {self.values}"
+
+
+class ImpossibleSizeError(RuntimeFailure):
+    """The shape program computed a number that cannot be: too large, negative, out of range."""
+
+    def __init__(self, subject: str, value: int) -> None:
+        super().__init__(subject, value)
+        self.subject = subject
+        self.value = value
+
+    def message(self) -> str:
+        return f"impossible {self.subject}: {self.value}"
+
+
+class InputCountError(RuntimeFailure, TypeError):
+    """Another number of inputs than the program has."""
+
+    def __init__(self, expected: int, found: int) -> None:
+        super().__init__(expected, found)
+        self.expected = expected
+        self.found = found
+
+    def message(self) -> str:
+        return f"expected {self.expected} inputs, got {self.found}"
+
+
+class InputKindError(RuntimeFailure, TypeError):
+    """An input that is no array: neither NumPy's nor readable through DLPack on the CPU."""
+
+    def __init__(self, input: int, name: str, found: str) -> None:
+        super().__init__(input, name, found)
+        self.input = input
+        self.name = name
+        self.found = found  # its Python type
+
+    def message(self) -> str:
+        return f"input '{self.name}' is a {self.found}, not an array in this machine's memory"
+
+
+class InputDtypeError(RuntimeFailure, TypeError):
+    """An input of another element type than declared."""
+
+    def __init__(self, input: int, name: str, expected: str, found: str) -> None:
+        super().__init__(input, name, expected, found)
+        self.input = input
+        self.name = name
+        self.expected = expected
+        self.found = found
+
+    def message(self) -> str:
+        return f"input '{self.name}' has dtype {self.found}, expected {self.expected}"
+
+
+class InputRankError(RuntimeFailure, ValueError):
+    """An input with another number of axes than declared."""
+
+    def __init__(self, input: int, name: str, expected: int, shape: tuple[int, ...]) -> None:
+        super().__init__(input, name, expected, shape)
+        self.input = input
+        self.name = name
+        self.expected = expected
+        self.shape = shape
+
+    def message(self) -> str:
+        return f"input '{self.name}' has shape {self.shape}, expected {self.expected} axes"

@@ -1,0 +1,141 @@
+"""compile_object(): what LLVM's output looks like, and what its errors say."""
+
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from tests.unit.codegen import kernels
+from tests.unit.codegen.elf_edit import ElfEdit
+
+from anyshape.base.errors import CompileError, UndefinedSymbolError
+from anyshape.codegen.elf import undefined_symbols
+from anyshape.codegen.llvm.compile import Tuning, compile_object, kernel_name
+from anyshape.codegen.llvm.target import NAMED_TARGETS, Target
+from anyshape.runtime import _native
+
+X86_64, AARCH64 = 62, 183
+
+
+@pytest.mark.parametrize("kernel", kernels.ALL)
+@pytest.mark.parametrize("target", kernels.TARGETS)
+def test_every_kernel_compiles_and_links_for_every_target(kernel: str, target: str):
+    elf_object = compile_object(kernels.ALL[kernel], kernels.TARGETS[target])
+    assert undefined_symbols(elf_object) == ()
+    assert len(_native._link(elf_object, 0x7F00_0000_0000)) % 4096 == 0
+
+
+def test_machine_of_the_object():
+    machines = {
+        name: ElfEdit(compile_object(kernels.ADD, target)).machine
+        for name, target in NAMED_TARGETS.items()
+    }
+    assert machines == {"x86-64-avx2": X86_64, "x86-64-avx512": X86_64, "aarch64-neon": AARCH64}
+
+
+@pytest.mark.parametrize("target", NAMED_TARGETS)
+def test_compiling_is_deterministic(target: str):
+    first = compile_object(kernels.GEMM, NAMED_TARGETS[target])
+    assert compile_object(kernels.GEMM, NAMED_TARGETS[target]) == first
+
+
+def test_relocations_stay_within_the_kinds_we_know():
+    """What LLVM emits for hidden symbols: no global offset table, no absolute 32-bit addresses."""
+    kinds = {
+        target: {
+            kind
+            for text in kernels.ALL.values()
+            for kind in ElfEdit(compile_object(text, kernels.TARGETS[target])).relocation_types()
+        }
+        for target in NAMED_TARGETS
+    }
+    assert kinds["x86-64-avx2"] == kinds["x86-64-avx512"] == {1, 2, 4}  # 64, PC32, PLT32
+    # ABS64, ADR_PREL_PG_HI21, ADD_ABS_LO12_NC, JUMP26, CALL26, LDST64_ABS_LO12_NC
+    assert kinds["aarch64-neon"] <= {257, 275, 277, 282, 283, 285, 286}
+
+
+def test_no_unwind_tables_and_no_mutable_sections():
+    names = Counter(ElfEdit(compile_object(kernels.TABLES, kernels.HOST)).section_names())
+    assert not any(name.startswith((".eh_frame", ".got", ".data.rel.local")) for name in names)
+    assert names.keys().isdisjoint({".data", ".bss"})
+
+
+def test_vectorizers_can_be_switched_off():
+    target = NAMED_TARGETS["x86-64-avx2"]
+    plain = compile_object(kernels.ADD, target, Tuning(loop_vectorize=False, slp_vectorize=False))
+    assert len(plain) < len(compile_object(kernels.ADD, target))
+
+
+# ---- errors ------------------------------------------------------------------------------------
+
+
+def test_syntax_error_names_the_kernel_and_the_line():
+    with pytest.raises(CompileError) as caught:
+        compile_object("define void @broken() {\n  %x = nonsense\n  ret void\n}", kernels.HOST)
+    assert caught.value.kernel == "broken"
+    assert "kernel 'broken' does not compile: LLVM IR parsing error" in str(caught.value)
+    assert "nonsense" in caught.value.problem
+
+
+def test_verifier_error():
+    text = """
+define void @loops_to_entry(i1 %c) {
+entry:
+  %x = add i32 %y, 1
+  %y = add i32 %x, 1
+  ret void
+}"""
+    with pytest.raises(CompileError, match="Instruction does not dominate all uses") as caught:
+        compile_object(text, kernels.HOST)
+    assert caught.value.kernel == "loops_to_entry"
+
+
+def test_undefined_symbols_are_named():
+    text = """
+declare float @llvm.exp.f32(float)
+declare float @helper(float)
+define float @soft(float %x) {
+  %a = call float @llvm.exp.f32(float %x)
+  %b = call float @helper(float %a)
+  %c = frem float %a, %b
+  ret float %c
+}"""
+    with pytest.raises(UndefinedSymbolError) as caught:
+        compile_object(text, kernels.HOST)
+    assert (caught.value.kernel, caught.value.symbols) == ("soft", ("expf", "fmodf", "helper"))
+    assert str(caught.value) == (
+        "kernel 'soft' does not compile: undefined symbols expf, fmodf, helper\n"
+        "fix: emit the operation from instructions that the target has, not as a library call"
+    )
+
+
+def test_unknown_triple():
+    with pytest.raises(CompileError, match="add"):
+        compile_object(kernels.ADD, Target("z80-unknown-cpm"))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (kernels.ADD, "add"),
+        ('define internal void @helper() {\ndefine void @"a b"(i32 %x) {', "a b"),
+        ("define noalias ptr @f(ptr %p)\n{", "f"),
+        ("declare void @g()", "(no public function)"),
+    ],
+)
+def test_kernel_name(text: str, name: str):
+    assert kernel_name(text) == name
+
+
+# ---- LLVM is loaded by those who compile -------------------------------------------------------
+
+
+def test_importing_everything_does_not_load_llvm():
+    script = (
+        "import sys, anyshape.codegen.compiler, anyshape.codegen.cache, anyshape.runtime\n"
+        "from anyshape.codegen.llvm import compile, target, toolchain, worker, workers\n"
+        "toolchain.toolchain_identity()\n"
+        "print('llvmlite' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"

@@ -1,0 +1,56 @@
+"""Facts as a value and as text."""
+
+from anyshape.base.lexer import Cursor
+from anyshape.sym import Axis, Dim, Fact, Facts, Origin, Symbol, parse_predicate, read_facts
+
+FACTS = Facts(
+    (Axis("batch", min=1, max=64), Axis("seq", min=1, max=512, multiple_of=8, likely=[128])),
+    (
+        Fact(parse_predicate("out == seq - 2"), Origin.USER, "out == seq-2", "conv.py:12"),
+        Fact(parse_predicate("seq % heads == 0"), Origin.OP, "split"),
+        Fact(parse_predicate("a*b == c*d"), Origin.FRONTEND, "reshape"),
+        Fact(parse_predicate("n <= 7"), Origin.OBSERVED, "10 calls"),
+    ),
+)
+TEXT = """\
+axes { batch: 1..64   seq: 1..512 multiple_of 8 likely [128] }
+facts {
+  out == seq - 2    # user: out == seq-2 @ conv.py:12
+  seq % heads == 0  # op: split
+  a*b == c*d        # frontend: reshape
+  n <= 7            # observed: 10 calls
+}"""
+
+
+def test_text_is_read_back() -> None:
+    assert FACTS.as_text() == TEXT
+    again = read_facts(Cursor(TEXT))
+    assert again == FACTS
+    assert [fact.where for fact in again.facts] == ["conv.py:12", "", "", ""]
+
+
+def test_empty_facts_have_no_text() -> None:
+    assert Facts().as_text() == ""
+    assert read_facts(Cursor("")) == Facts()
+
+
+def test_reading_stops_behind_the_blocks() -> None:
+    cursor = Cursor(TEXT + "\ngraph f() {")
+    read_facts(cursor)
+    assert cursor.at("graph")
+
+
+def test_hand_written_comments_are_words_of_the_user() -> None:
+    (fact,) = read_facts(Cursor("facts { a == b # by design\n }")).facts
+    assert (fact.origin, fact.words) == (Origin.USER, "by design")
+
+
+def test_undeclared_axes_allow_any_size() -> None:
+    assert FACTS.axis(Symbol("other")) == Axis("other")
+    assert FACTS.axis(Symbol("batch")).max == 64
+
+
+def test_substitution_drops_what_became_trivial() -> None:
+    facts = Facts((), (Fact(parse_predicate("n <= m")), Fact(parse_predicate("n % 4 == 0"))))
+    replaced = facts.substitute({Symbol("n"): Dim.of(8)})
+    assert [str(fact) for fact in replaced.facts] == ["8 <= m"]

@@ -1,0 +1,47 @@
+"""Options from environment variables."""
+
+from pathlib import Path
+
+import pytest
+
+from anyshape.base.errors import OptionError
+from anyshape.base.options import Options, options_from_environment
+
+
+@pytest.mark.parametrize(
+    ("environment", "folder"),
+    [
+        ({"HOME": "/home/me"}, Path("/home/me/.cache/anyshape")),
+        ({"HOME": "/home/me", "XDG_CACHE_HOME": "/c"}, Path("/c/anyshape")),
+        ({"HOME": "/home/me", "XDG_CACHE_HOME": "relative"}, Path("/home/me/.cache/anyshape")),
+        ({"HOME": "/home/me", "ANYSHAPE_CACHE_DIR": "/k"}, Path("/k")),
+        ({"ANYSHAPE_CACHE_DIR": "k"}, Path.cwd() / "k"),
+        ({"HOME": "/home/me", "ANYSHAPE_CACHE_DIR": "off"}, None),
+        ({"HOME": "/home/me", "ANYSHAPE_CACHE_DIR": ""}, Path("/home/me/.cache/anyshape")),
+        ({}, None),
+    ],
+)
+def test_cache_dir(environment: dict[str, str], folder: Path | None):
+    assert options_from_environment(environment).cache_dir == folder
+
+
+def test_defaults_and_values():
+    assert options_from_environment({}) == Options()
+    values = {"ANYSHAPE_CACHE_BYTES": "1000", "ANYSHAPE_PERF_MAP": "1"}
+    assert options_from_environment(values) == Options(cache_bytes=1000, perf_map=True)
+    assert options_from_environment({"ANYSHAPE_PERF_MAP": "0"}) == Options()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("ANYSHAPE_CACHE_BYTES", "1G", "ANYSHAPE_CACHE_BYTES='1G' is not a number of bytes"),
+        ("ANYSHAPE_CACHE_BYTES", "-1", "ANYSHAPE_CACHE_BYTES='-1' is not a number of bytes"),
+        ("ANYSHAPE_PERF_MAP", "yes", "ANYSHAPE_PERF_MAP='yes' is not 0 or 1"),
+    ],
+)
+def test_values_that_cannot_be_understood(name: str, value: str, message: str):
+    with pytest.raises(OptionError) as caught:
+        options_from_environment({name: value})
+    expected = message.partition(" is not ")[2]
+    assert str(caught.value) == f"{message}\nfix: set {name} to {expected}, or unset it"
