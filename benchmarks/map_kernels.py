@@ -92,6 +92,7 @@ def assembly(kernel: Kernel) -> str:
         features=llvm.get_host_cpu_features().flatten(),
         opt=3,
         reloc="pic",
+        codemodel="small",
     )
     module = llvm.parse_assembly(emit_kernel(kernel, HOST))
     options = llvm.create_pipeline_tuning_options(speed_level=3)

@@ -22,7 +22,7 @@ from anyshape.ir.literal import INLINE_LIMIT, WeightRef
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
 from anyshape.ir.rewrite import Decision, DecisionLog, Rebuilder, rebuild_graph
-from anyshape.ir.types import Array, TensorType
+from anyshape.ir.types import TOKEN, Array, TensorType
 from anyshape.passes.infra import PassContext
 from anyshape.sym import Dim, Facts
 
@@ -79,7 +79,7 @@ class _Folder(Rebuilder):
         """Why a node of constants is not to be evaluated."""
         if node.op.name == "constant":
             return None
-        if node.op.has(Trait.EFFECT) or node.regions or node.late:
+        if node.op.has(Trait.EFFECT) or node.regions or node.late or TOKEN in node.types:
             return "effects, regions and late axes are for run time"
         if any(not dim.is_constant for dim in _sizes(node)):
             return "its sizes are known at run time only"

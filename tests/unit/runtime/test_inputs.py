@@ -190,7 +190,7 @@ def test_rank():
 
 
 @pytest.mark.parametrize(
-    "value", [None, 3.0, [[1.0]], "text", b"bytes", torch.ones(1).to("meta")]
+    "value", [None, 3.0, [[1.0]], "text", object(), torch.ones(1).to("meta")]
 )
 def test_kind(value):
     error = refused(InputKindError, [square(), value])
@@ -200,7 +200,7 @@ def test_kind(value):
 
 
 def test_inputs_must_be_a_sequence():
-    with pytest.raises(TypeError, match="sequence of arrays"):
+    with pytest.raises(TypeError, match="not iterable"):
         ADD.run(3)
 
 

@@ -13,6 +13,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -20,9 +21,9 @@
 #include <tuple>
 #include <vector>
 
-#include "failures.h"
+#include "arguments.h"
 #include "memory_plan.h"
-#include "numpy_arrays.h"
+#include "outputs.h"
 #include "plan_check.h"
 #include "pool.h"
 #include "python_failures.h"
@@ -278,13 +279,24 @@ nb::tuple plan(const std::vector<std::int64_t>& bytes, const Pairs& conflicts,
     return nb::make_tuple(plan.offsets, plan.arena_bytes, bound);
 }
 
-// Nanoseconds per run of nothing by the whole team.
+// Nanoseconds to call the team, meet every member and let them go.
 double team_round_trip_ns(int rounds) {
+    struct Meeting {
+        const int expected;
+        std::atomic<int> present = 0;
+    };
     const nb::gil_scoped_release released;
     Team& team = Team::process();
-    const Team::Job nothing{.work = [](void*, int) noexcept {}, .what = nullptr};
+    const auto meet = [](void* what, int) noexcept {
+        Meeting& meeting = *static_cast<Meeting*>(what);
+        meeting.present.fetch_add(1);
+        while (meeting.present.load() < meeting.expected) cpu_relax();
+    };
     const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < rounds; ++i) team.try_run(nothing, team.members());
+    for (int i = 0; i < rounds; ++i) {
+        Meeting meeting{team.members()};
+        team.try_run({.work = meet, .what = &meeting}, team.members());
+    }
     const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
     return spent.count() / rounds;
 }

@@ -7,13 +7,14 @@
 namespace nb = nanobind;
 
 namespace anyshape {
-namespace {
 
-nb::tuple as_tuple(const std::vector<std::int64_t>& values) {
+nb::tuple as_tuple(std::span<const std::int64_t> values) {
     nb::list list;
     for (const std::int64_t value : values) list.append(value);
     return nb::tuple(list);
 }
+
+namespace {
 
 template <typename... Fields>
 void set_error(const char* name, Fields&&... fields) {

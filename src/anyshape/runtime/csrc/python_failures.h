@@ -5,9 +5,13 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
+#include <span>
 #include <utility>
 
 namespace anyshape {
+
+nanobind::tuple as_tuple(std::span<const std::int64_t> values);
 
 inline nanobind::object failure_class(const char* name) {
     return nanobind::module_::import_("anyshape.runtime.failures").attr(name);

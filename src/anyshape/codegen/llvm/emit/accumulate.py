@@ -35,7 +35,7 @@ def update(frame: Frame, slot: Slot, value: Lanes) -> None:
     for part in range(tile.parts if tile else 1):
         old = b.load(slot.places[part])
         new = part_of(value, tile, part) if tile else value.scalar
-        combined = _combine(frame.scope, slot)(old, new)
+        combined = _combine(frame.scope, slot)(new, old)  # tests of NaN are on what is new
         if frame.mask is not None and tile is not None:
             combined = b.select(part_of(frame.mask, tile, part), combined, old)
         b.store(combined, slot.places[part])

@@ -6,9 +6,10 @@ contracted (a * b + c in one rounding), and nothing else of fast math is allowed
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from anyshape.codegen.llvm.math.boundary import Builder, Value, constant, intrinsic
+from anyshape.codegen.llvm.math.boundary import Builder, Value, constant, intrinsic, ir
 from anyshape.ir.types import DType, bool_
 
 Generator = Callable[..., Value]
@@ -58,22 +59,35 @@ def sign(b: Builder, dtype: DType, x: Value) -> Value:
     return b.select(b.fcmp_ordered("==", x, zero), zero, negative)
 
 
-def _extremum(compare: str, bool_name: str) -> Generator:
+def _extremum(compare: str, opposite: str, bool_name: str) -> Generator:
     def generate(b: Builder, dtype: DType, x: Value, y: Value) -> Value:
         if dtype is bool_:
             return getattr(b, bool_name)(x, y)
         if not dtype.is_float:
             test = b.icmp_unsigned if dtype.kind == "uint" else b.icmp_signed
             return b.select(test(compare, x, y), x, y)
-        # x86's maximum: y where either is NaN. What is missing is a NaN in x.
-        larger = b.select(b.fcmp_ordered(compare, x, y), x, y)
-        return b.select(b.fcmp_unordered("uno", x, x), x, larger)
+        if is_number(x):
+            x, y = y, x
+        if is_number(y):
+            return b.select(b.fcmp_ordered(opposite, x, y), y, x)  # x where it is NaN
+        # One instruction of x86, which gives y where either is NaN. What is missing is a NaN in x;
+        # a constant for it keeps LLVM from merging both tests into a slower one.
+        chosen = b.select(b.fcmp_ordered(compare, x, y), x, y)
+        return b.select(b.fcmp_unordered("uno", x, x), constant(x.type, math.nan), chosen)
 
     return generate
 
 
-maximum = _extremum(">", "or_")
-minimum = _extremum("<", "and_")
+def is_number(value: Value) -> bool:
+    """Whether it is a constant other than NaN."""
+    if not isinstance(value, ir.Constant):
+        return False
+    constants = value.constant if isinstance(value.constant, list) else [value]
+    return all(isinstance(c.constant, float) and not math.isnan(c.constant) for c in constants)
+
+
+maximum = _extremum(">", "<", "or_")
+minimum = _extremum("<", ">", "and_")
 
 
 def rounding(name: str) -> Generator:
