@@ -39,6 +39,7 @@ flat, b, s = torch.randn(16384, 1024), torch.randn(1024), torch.randn(16384, 1)
 runs = {
     "softmax": lambda: torch.softmax(x, 1),
     "layer_norm": lambda: torch.nn.functional.layer_norm(x, (768,), w, w),
+    "gelu": lambda: torch.nn.functional.gelu(x),
     "five_ops": lambda: torch.relu((flat + b) * s - flat * 0.5),
 }
 for line in sys.stdin:
@@ -56,7 +57,9 @@ def best(run: Callable[[], object], seconds: float = 1.0) -> float:
     return min(times)
 
 
-def caller(kernel: Kernel, arrays: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Callable[[], None]:
+def caller(
+    kernel: Kernel, arrays: Sequence[NDArray[Any]], sizes: Sequence[int]
+) -> Callable[[], None]:
     """The native call alone, with its block made beforehand."""
     made = compiled(kernel)
     words = [*(array.ctypes.data for array in arrays), *sizes]
@@ -77,6 +80,7 @@ def workloads() -> dict[str, Callable[[], None]]:
     return {
         "softmax": caller(examples.softmax_kernel(), [rows, outs[0]], [4096, 768]),
         "layer_norm": caller(examples.layer_norm_kernel(), [rows, w, w, outs[0]], [4096, 768]),
+        "gelu": caller(examples.gelu_kernel(), [rows, outs[0]], [4096, 768]),
         "five_ops": caller(examples.five_ops_kernel(), [flat, b, s, outs[1]], [16384, 1024]),
         "copy of 16 M floats": lambda: np.copyto(outs[1], flat),
         "copy of 4096 x 768": lambda: np.copyto(outs[0], rows),
@@ -113,12 +117,13 @@ def main() -> None:
     peer = subprocess.Popen(
         [options.torch, "-c", TORCH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    assert peer.stdin and peer.stdout
+    assert peer.stdin
+    assert peer.stdout
     runs = workloads()
     copies = {name: best(run) for name, run in runs.items() if name.startswith("copy")}
     for name, seconds in copies.items():
         print(f"{name:22} {seconds * 1e3:8.2f} ms")
-    for name in ("five_ops", "softmax", "layer_norm"):
+    for name in ("five_ops", "softmax", "layer_norm", "gelu"):
         ours = best(runs[name])
         peer.stdin.write(name + "\n")
         peer.stdin.flush()

@@ -92,7 +92,8 @@ def quoted(text: str, quote: str = '"') -> str:
     return quote + re.sub(rf"[\\\n\t\r{quote}]", escape, text) + quote
 
 
-def _unquoted(text: str) -> str:
+def unquoted(text: str) -> str:
+    """What stands between quotes, escapes resolved."""
     return re.sub(r"\\(.)", lambda match: _UNESCAPED.get(match[1], match[1]), text[1:-1])
 
 
@@ -123,7 +124,7 @@ class Cursor:
                     line_start = match.start() + piece.rindex("\n") + 1
             else:
                 kind = TokenKind[str(group)]
-                value = _unquoted(piece) if piece[0] in '`"' else piece
+                value = unquoted(piece) if piece[0] in '`"' else piece
                 tokens.append(Token(kind, piece, value, line, column))
         tokens.append(Token(TokenKind.END, "", "", line, position - line_start + 1))
         return tokens

@@ -107,9 +107,11 @@ class Builder:
     def region(self, results: Sequence[Value]) -> Region:
         """The finished region. Facts on late sizes that no result needs go with their nodes."""
         params = tuple(value.type for value in self.params)
-        bare = keeping_sizes(Region(params, tuple(results), Facts()), self._bearers)
+        adopted = self.scope.adopted()
+        bearers = {symbol: n for symbol, n in self._bearers.items() if symbol not in adopted}
+        bare = keeping_sizes(Region(params, tuple(results), Facts()), bearers)
         region = replace(bare, facts=self.scope.freeze(bare.born))
-        return substitute_region(region, self.scope.adopted(), self.locations)
+        return substitute_region(region, adopted, self.locations)
 
     def bears(self, node: Node) -> None:
         """Remembers which node computes which late sizes."""

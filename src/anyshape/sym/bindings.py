@@ -15,6 +15,7 @@ from anyshape.base.errors import (
     AxisConflictError,
     AxisMultipleError,
     AxisRangeError,
+    DimError,
     DimMismatchError,
     FactViolationError,
     RankMismatchError,
@@ -129,9 +130,17 @@ class BindingPlan:
     def _check_dims(self, shapes: Sequence[tuple[int, ...]], binding: Binding) -> None:
         for index, (name, dims) in enumerate(self.inputs):
             for position, dim in enumerate(dims):
-                expected, found = dim.evaluate(binding), shapes[index][position]
+                expected, found = self._size(dim, name, position, binding), shapes[index][position]
                 if expected != found:
                     raise self._mismatch(name, position, dim, expected, found, shapes, binding)
+
+    @staticmethod
+    def _size(dim: Dim, name: str, position: int, binding: Binding) -> int:
+        try:
+            return dim.evaluate(binding)
+        except DimError as error:
+            sizes = f"{_sizes(dim.symbols, binding)}; {name}, axis {position}"
+            raise DimError(error.expression, f"{error.problem} ({sizes})") from None
 
     def _mismatch(
         self,
@@ -161,7 +170,11 @@ class BindingPlan:
             raise AxisMultipleError(name, size, axis.multiple_of, source)
 
     def _check_fact(self, fact: Fact, shapes: Sequence[tuple[int, ...]], binding: Binding) -> None:
-        if not fact.predicate.holds(binding):
+        try:
+            holds = fact.predicate.holds(binding)
+        except DimError:  # a division by zero: nothing that the fact says is so
+            holds = False
+        if not holds:
             raise self._violation(fact, shapes, binding)
 
     def _violation(

@@ -11,14 +11,15 @@ The comment behind a fact is its provenance and is read back: who said so, in wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from anyshape.base.lexer import Cursor
+from anyshape.base.lexer import Cursor, quoted, unquoted
 from anyshape.sym.axis import Axis, read_axis
 from anyshape.sym.dim import Dim
-from anyshape.sym.predicate import Predicate
+from anyshape.sym.predicate import Divisible, LessEqual, Predicate
 from anyshape.sym.symbol import Symbol
 from anyshape.sym.text import read_predicate
 
@@ -44,7 +45,7 @@ class Fact:
     @property
     def source(self) -> str:
         """The provenance on one line."""
-        words = f": {self.words}" if self.words else ""
+        words = f": {_one_line(self.words)}" if self.words else ""
         where = f" @ {self.where}" if self.where else ""
         return f"{self.origin.value}{words}{where}"
 
@@ -68,9 +69,11 @@ class Facts:
 
     def substitute(self, dims: Mapping[Symbol, Dim]) -> Facts:
         """Symbols replaced; what became trivially true or a repetition is left out."""
-        replaced = (fact.substitute(dims) for fact in self.facts)
+        renamed = {axis: dims[axis.symbol] for axis in self.axes if axis.symbol in dims}
+        bounds = (fact for axis, dim in renamed.items() for fact in _bounds(axis, dim))
+        replaced = (*bounds, *(fact.substitute(dims) for fact in self.facts))
         kept = {fact.predicate: fact for fact in replaced if not _is_trivial(fact.predicate)}
-        return Facts(tuple(a for a in self.axes if a.symbol not in dims), tuple(kept.values()))
+        return Facts(tuple(a for a in self.axes if a not in renamed), tuple(kept.values()))
 
     def as_text(self) -> str:
         """Both blocks, each only if it has something to say; ends without a newline."""
@@ -82,6 +85,17 @@ class Facts:
             lines = (f"  {fact!s:<{width}}  # {fact.source}" for fact in self.facts)
             blocks.append("\n".join(("facts {", *lines, "}")))
         return "\n".join(blocks)
+
+
+def _bounds(axis: Axis, dim: Dim) -> Iterator[Fact]:
+    """What the declaration of an axis says about the dim that takes its place."""
+    words = f"axis {axis}"
+    if axis.min > 0:
+        yield Fact(LessEqual(Dim.of(axis.min), dim), Origin.USER, words)
+    if axis.max is not None:
+        yield Fact(LessEqual(dim, Dim.of(axis.max)), Origin.USER, words)
+    if axis.multiple_of > 1:
+        yield Fact(Divisible(dim, Dim.of(axis.multiple_of)), Origin.USER, words)
 
 
 def _is_trivial(predicate: Predicate) -> bool:
@@ -108,9 +122,25 @@ def _read_fact(cursor: Cursor) -> Fact:
     comment = cursor.comment()
     if cursor.peek().line == cursor.last.line:
         comment = ""  # the comment belongs to the last fact of the line
-    origin, _, rest = comment.partition(": ")
-    known = {item.value: item for item in Origin}
-    if origin not in known:
+    found = _PROVENANCE.fullmatch(comment)
+    if found is None:
         return Fact(predicate, Origin.USER, comment)
-    words, _, where = rest.rpartition(" @ ") if " @ " in rest else (rest, "", "")
-    return Fact(predicate, known[origin], words, where)
+    words = found["words"] or ""
+    return Fact(
+        predicate,
+        Origin(found["origin"]),
+        unquoted(words) if words.startswith('"') else words,
+        found["where"] or "",
+    )
+
+
+_PROVENANCE = re.compile(
+    rf"(?P<origin>{'|'.join(origin.value for origin in Origin)})"
+    r'(?:: (?P<words>"(?:[^"\\]|\\.)*"|.*?))?(?: @ (?P<where>.*))?'
+)
+
+
+def _one_line(words: str) -> str:
+    """Words that could be misread are quoted: line ends, a quote in front, the mark of a place."""
+    plain = "\n" not in words and " @ " not in words and not words.startswith(('"', " "))
+    return words if plain and words == words.strip() else quoted(words)

@@ -139,7 +139,7 @@ class FactScope:
 
     def declare(self, axis: Axis) -> None:
         """Declares an axis; declaring it again differently is a contradiction."""
-        known = self._axes.get(axis.symbol)
+        known = self._declared(axis.symbol)
         if known is not None and known != axis:
             raise FactConflictError(str(axis), "its declaration", str(known), "its declaration")
         self.reserve(axis.symbol)
@@ -147,6 +147,10 @@ class FactScope:
             raise self._conflict(axis, "its declaration")
         self._axes[axis.symbol] = axis
         self._own_prover = None
+
+    def _declared(self, symbol: Symbol) -> Axis | None:
+        outer = self._parent._declared(symbol) if self._parent else None
+        return self._axes.get(symbol, outer)
 
     def assume(
         self,

@@ -189,9 +189,7 @@ def test_rank():
     assert refused(InputRankError, [square(), torch.zeros(3)]).shape == (3,)
 
 
-@pytest.mark.parametrize(
-    "value", [None, 3.0, [[1.0]], "text", object(), torch.ones(1).to("meta")]
-)
+@pytest.mark.parametrize("value", [None, 3.0, [[1.0]], "text", object(), torch.ones(1).to("meta")])
 def test_kind(value):
     error = refused(InputKindError, [square(), value])
     assert (error.input, error.name) == (1, "b")

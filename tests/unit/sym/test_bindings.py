@@ -7,6 +7,7 @@ from anyshape.base.errors import (
     AxisConflictError,
     AxisMultipleError,
     AxisRangeError,
+    DimError,
     DimMismatchError,
     FactViolationError,
     RankMismatchError,
@@ -150,3 +151,17 @@ def test_a_symbol_that_nothing_gives_a_size() -> None:
         "  axes that can: k\n"
         "fix: give an input an axis 'm', or declare where='m == ...'"
     )
+
+
+def test_a_fact_that_divides_by_zero_is_violated() -> None:
+    facts = Facts((), (Fact(parse_predicate("n // m <= 4")),))
+    plan = BindingPlan.make([("x", (Dim.of("n"), Dim.of("m")))], facts, frozenset())
+    with pytest.raises(FactViolationError, match="'n//m <= 4' does not hold for m=0, n=3"):
+        plan.solve([(3, 0)])
+
+
+def test_a_dim_that_divides_by_zero_names_its_input() -> None:
+    shape = (Dim.of("n"), Dim.of("m"), Dim.of("n // m"))
+    plan = BindingPlan.make([("input 'x'", shape)], Facts(), frozenset())
+    with pytest.raises(DimError, match=r"\(m=0, n=3; input 'x', axis 2\)"):
+        plan.solve([(3, 0, 1)])

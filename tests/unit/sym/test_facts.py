@@ -1,5 +1,7 @@
 """Facts as a value and as text."""
 
+import pytest
+
 from anyshape.base.lexer import Cursor
 from anyshape.sym import Axis, Dim, Fact, Facts, Origin, Symbol, parse_predicate, read_facts
 
@@ -54,3 +56,20 @@ def test_substitution_drops_what_became_trivial() -> None:
     facts = Facts((), (Fact(parse_predicate("n <= m")), Fact(parse_predicate("n % 4 == 0"))))
     replaced = facts.substitute({Symbol("n"): Dim.of(8)})
     assert [str(fact) for fact in replaced.facts] == ["8 <= m"]
+
+
+def test_substitution_keeps_what_a_declaration_said() -> None:
+    facts = Facts((Axis("n", min=1, max=64, multiple_of=8),))
+    replaced = facts.substitute({Symbol("n"): Dim.of("2*m")})
+    assert replaced.axes == ()
+    assert [str(fact) for fact in replaced.facts] == ["1 <= 2*m", "2*m <= 64", "(2*m) % 8 == 0"]
+
+
+@pytest.mark.parametrize("where", ["", "model.py:3"])
+@pytest.mark.parametrize(
+    "words", ["", "plain", "a @ b", "two\nlines", '"quoted"', " spaced ", "user: x", "back\\slash"]
+)
+def test_provenance_is_read_back_whatever_its_words(words: str, where: str) -> None:
+    fact = Fact(parse_predicate("a == b"), Origin.FRONTEND, words, where)
+    (again,) = read_facts(Cursor(Facts((), (fact,)).as_text())).facts
+    assert (again, again.where) == (fact, where)

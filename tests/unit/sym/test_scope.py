@@ -167,3 +167,10 @@ def test_frozen_facts_make_the_same_scope() -> None:
     assert again.freeze() == scope.freeze()
     assert again.proves(parse_predicate("seq <= 600")) is Answer.TRUE
     assert again.fresh().symbol is not Symbol("?0")
+
+
+def test_a_child_does_not_redeclare_an_axis() -> None:
+    scope = FactScope()
+    scope.declare(Axis("n", min=1, max=8))
+    with pytest.raises(FactConflictError, match=r"n: 1\.\.4"):
+        scope.child().declare(Axis("n", min=1, max=4))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.unit.codegen.emit.harness import J, at, buffer, each, kernel, op, put
+
 from anyshape.ir.types import DType, bool_, f32, i64
 from anyshape.loop import (
     Accumulator,
@@ -16,9 +18,8 @@ from anyshape.loop import (
     Update,
 )
 from anyshape.sym import Dim, Less, LessEqual, Symbol
-from tests.unit.codegen.emit.harness import J, at, buffer, each, kernel, op, put
 
-I = Symbol("i")  # noqa: E741 - a loop index
+INNER = Symbol("i")
 TOTAL, PEAK, MEAN = Local("total", f32), Local("peak", f32), Local("mean", f32)
 
 
@@ -37,7 +38,7 @@ def column_kernel(name: str, dtype: DType) -> Kernel:
     x, out = buffer("x", dtype, ["n0", "n1"]), buffer("out", dtype, ["n1"], written=True)
     total = Local("total", dtype)
     inner = For(
-        I, Dim.of("n0"), (Update(total, at(x, "i", "j")),), (Accumulator(total, name),), True
+        INNER, Dim.of("n0"), (Update(total, at(x, "i", "j")),), (Accumulator(total, name),), True
     )
     return kernel([x, out], each(inner, put(out, ["j"], total)), tasks=1)
 
@@ -46,7 +47,7 @@ def reduce_both_kernel() -> Kernel:
     """Everything into one number: a vectorised loop adds to its outer loop's accumulator."""
     x, out = buffer("x", f32, ["n0", "n1"]), buffer("out", f32, [1], written=True)
     inner = each(Update(TOTAL, at(x, "i", "j")))
-    outer = For(I, Dim.of("n0"), (inner,), (Accumulator(TOTAL, "add"),))
+    outer = For(INNER, Dim.of("n0"), (inner,), (Accumulator(TOTAL, "add"),))
     return kernel([x, out], outer, put(out, [0], TOTAL), tasks=1)
 
 
@@ -108,6 +109,15 @@ def five_ops_kernel() -> Kernel:
     result = op("maximum", less, Literal.of(0.0, f32))
     body = (Let(v, at(x, "t", "j")), put(out, ["t", "j"], result))
     return kernel([x, b, s, out], each(*body))
+
+
+def gelu_kernel() -> Kernel:
+    """0.5 * x * (1 + erf(x / sqrt(2)))."""
+    x, out = buffer("x", f32, ["n0", "n1"]), buffer("out", f32, ["n0", "n1"], written=True)
+    load = at(x, "t", "j")
+    half, one, scale = (Literal.of(n, f32) for n in (0.5, 1.0, 0.5**0.5))
+    bell = op("add", one, op("erf", op("mul", load, scale)))
+    return kernel([x, out], each(put(out, ["t", "j"], op("mul", op("mul", half, load), bell))))
 
 
 def concat_kernel(dtype: DType = f32) -> Kernel:
@@ -186,6 +196,7 @@ ALL = {
     "softmax": softmax_kernel(),
     "layer_norm": layer_norm_kernel(),
     "five_ops": five_ops_kernel(),
+    "gelu": gelu_kernel(),
     "concat": concat_kernel(),
     "pad": pad_kernel(),
     "causal": causal_kernel(),

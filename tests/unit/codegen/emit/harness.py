@@ -87,9 +87,7 @@ class Compiled:
         self.function(block, 0, max(tasks, 0), 0)
 
 
-_SIGNATURE = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
-)
+_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 @cache

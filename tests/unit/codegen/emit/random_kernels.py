@@ -50,7 +50,7 @@ BINARY = {
 REDUCE = {"bool": ("logical_and", "logical_or")}
 SHAPES = (("n0", "n1"), ("n1",), ("n0",), ("n1", "n0"), ("n1 + n2",), ("n0", "3*n1"), ("n2",))
 TOLERANCE = {f32: 1e-4, f64: 1e-10, f16: 0.05, bf16: 0.2}
-I, K = Symbol("i"), Symbol("k")
+INNER, K = Symbol("i"), Symbol("k")
 
 
 @dataclass
@@ -98,9 +98,7 @@ class Maker:
 
     def reduction(self) -> list[Statement]:
         dtype, total, accumulator = self.accumulator()
-        loop = For(
-            J, Dim.of("n1"), (Update(total, self.scalar(dtype, 2)),), (accumulator,), True
-        )
+        loop = For(J, Dim.of("n1"), (Update(total, self.scalar(dtype, 2)),), (accumulator,), True)
         out = self.result(dtype, ("n0",))
         return [loop, Store(out, (Dim.of("t"),), total)]
 
@@ -108,14 +106,18 @@ class Maker:
         dtype, total, accumulator = self.accumulator()
         source = self.source(dtype, ("n2", "n1"))
         inner = For(
-            I,
+            INNER,
             Dim.of("n2"),
             (Update(total, at(source, "i", "j")),),
             (accumulator,),
             self.random.random() < 0.5,
         )
         out = self.result(dtype, ("n0", "n1"))
-        return [For(J, Dim.of("n1"), (inner, Store(out, (Dim.of("t"), Dim.of("j")), total)), vector=True)]
+        return [
+            For(
+                J, Dim.of("n1"), (inner, Store(out, (Dim.of("t"), Dim.of("j")), total)), vector=True
+            )
+        ]
 
     def accumulator(self) -> tuple[DType, Local, Accumulator]:
         dtype = self.random.choice(DTYPES)
@@ -170,7 +172,9 @@ class Maker:
 
     def select(self, dtype: DType, depth: int) -> Scalar:
         kind = self.random.choice((f32, i32, u8))
-        test = Apply(self.random.choice(("lt", "ge", "ne")), (self.load(kind), self.load(kind)), bool_)
+        test = Apply(
+            self.random.choice(("lt", "ge", "ne")), (self.load(kind), self.load(kind)), bool_
+        )
         return Apply("select", (test, self.scalar(dtype, depth), self.scalar(dtype, depth)), dtype)
 
     def cast(self, dtype: DType, depth: int) -> Scalar:
@@ -226,7 +230,11 @@ def main(seed: int, count: int) -> None:
         made = Maker(random).kernel()
         print(f"# {number}\n{kernel_text(made)}", file=sys.stderr, flush=True)
         for _ in range(3):
-            numbers = random.randint(0, 4), random.choice((0, 1, 7, 16, 37, 70)), random.randint(1, 40)
+            numbers = (
+                random.randint(0, 4),
+                random.choice((0, 1, 7, 16, 37, 70)),
+                random.randint(1, 40),
+            )
             print(f"# sizes {numbers}", file=sys.stderr, flush=True)
             check(made, numbers, number)
 

@@ -26,7 +26,6 @@ from tests.unit.codegen.emit.harness import (
 from anyshape.base.errors import DTypeError
 from anyshape.codegen.llvm import math
 from anyshape.codegen.llvm.emit import GENERATORS
-from anyshape.codegen.llvm.target import Target
 from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.opdef import Call, OpDef, Trait, all_ops, lookup
@@ -126,9 +125,7 @@ def test_primitives(dtype: DType, names: tuple[str, ...], target: str):
 def cast_kernel(source: DType) -> Kernel:
     x = buffer("x", source, ["n0", "n1"])
     outs = [buffer(f"to_{d}", d, ["n0", "n1"], written=True) for d in ALL_DTYPES]
-    stores = (
-        put(out, ["t", "j"], Apply("cast", (at(x, "t", "j"),), out.dtype)) for out in outs
-    )
+    stores = (put(out, ["t", "j"], Apply("cast", (at(x, "t", "j"),), out.dtype)) for out in outs)
     return kernel([x, *outs], each(*stores))
 
 

@@ -15,6 +15,7 @@ all: there it touches only what the loop would touch. Buffers written in the loo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from anyshape.codegen.llvm.emit import intrinsics
@@ -61,7 +62,7 @@ def load(frame: Frame, buffer: Buffer, offset: Dim, mask: Lanes | None) -> Lanes
         value = _load_scalar(frame, scope, buffer, offset, mask)
         return uniform(from_memory(scope.b, buffer.dtype, value), scope)
     place = _Place(buffer, memory_type(buffer.dtype), tile.lanes, scope)
-    read = {1: _load_vector, -1: _load_reversed}.get(_slope(frame, offset, tile), _gather)
+    read = _READS.get(_slope(frame, offset, tile), _gather)
     parts = [read(frame, place, offset, mask, part) for part in range(tile.parts)]
     return Lanes(tuple(from_memory(scope.b, buffer.dtype, part) for part in parts), False, scope)
 
@@ -117,6 +118,10 @@ def _gather(frame: Frame, place: _Place, offset: Dim, mask: Lanes | None, part: 
     addresses = _addresses(frame, place, offset, part)
     lanes = _mask_part(frame, mask, part)
     return intrinsics.gather(place.b, place.vector, addresses, place.align, lanes)
+
+
+_Read = Callable[[Frame, _Place, Dim, Lanes | None, int], Value]
+_READS: dict[int | None, _Read] = {1: _load_vector, -1: _load_reversed}
 
 
 # --- stores ---------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from anyshape.codegen.llvm.math.boundary import Builder, Value, constant, intrinsic, ir
 from anyshape.ir.types import DType, bool_
@@ -82,8 +83,10 @@ def is_number(value: Value) -> bool:
     """Whether it is a constant other than NaN."""
     if not isinstance(value, ir.Constant):
         return False
-    constants = value.constant if isinstance(value.constant, list) else [value]
-    return all(isinstance(c.constant, float) and not math.isnan(c.constant) for c in constants)
+    held: Any = value.constant  # of a vector, the constants of its lanes
+    lanes: list[Any] = held if isinstance(held, list) else [value]
+    numbers = [lane.constant for lane in lanes]
+    return all(isinstance(number, float) and not math.isnan(number) for number in numbers)
 
 
 maximum = _extremum(">", "<", "or_")
@@ -92,4 +95,8 @@ minimum = _extremum("<", ">", "and_")
 
 def rounding(name: str) -> Generator:
     """To an integral number, by an intrinsic that is one instruction."""
-    return lambda b, dtype, x: intrinsic(b, name, [x])
+
+    def generate(b: Builder, dtype: DType, x: Value) -> Value:
+        return intrinsic(b, name, [x])
+
+    return generate

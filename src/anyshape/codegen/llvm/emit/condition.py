@@ -38,7 +38,11 @@ def all_hold(scope: Scope, tile: Tile | None, conditions: Sequence[Predicate]) -
 
 
 def both(tile: Tile | None, x: Lanes, y: Lanes) -> Lanes:
-    return lift(tile, lambda b, *values: b.and_(*values), x, y)
+    return lift(tile, _and, x, y)
+
+
+def _and(b: Builder, x: Value, y: Value) -> Value:
+    return b.and_(x, y)
 
 
 def _holds(scope: Scope, tile: Tile | None, condition: Predicate) -> Lanes:

@@ -78,7 +78,9 @@ def _rounded_to_bfloat(b: Builder, value: Value) -> Value:
     odd = b.and_(_shifted_right(b, bits, 16), constant(bits.type, 1))
     up = b.add(bits, b.add(odd, constant(bits.type, 0x7FFF)))
     kept = b.and_(up, constant(bits.type, 0xFFFF0000))
-    quiet_nan = b.or_(b.and_(bits, constant(bits.type, 0xFFFF0000)), constant(bits.type, 0x7FC00000))
+    quiet_nan = b.or_(
+        b.and_(bits, constant(bits.type, 0xFFFF0000)), constant(bits.type, 0x7FC00000)
+    )
     is_nan = b.fcmp_unordered("uno", value, value)
     return b.bitcast(b.select(is_nan, quiet_nan, kept), value.type)
 

@@ -13,6 +13,7 @@ from anyshape.codegen.llvm.emit.intrinsics import any_lane
 from anyshape.codegen.llvm.math.boundary import (
     Builder,
     Function,
+    Module,
     Type,
     Value,
     constant,
@@ -113,10 +114,10 @@ def fmod(b: Builder, x: Value, y: Value) -> Value:
     return b.fptrunc(b.call(function, [b.fpext(x, wide), b.fpext(y, wide)]), x.type)
 
 
-def _fmod_function(module: object, kind: Type) -> Function:
+def _fmod_function(module: Module, kind: Type) -> Function:
     """A function of the module for one type of vector, made when first asked for."""
     name = f"anyshape.fmod.{type_suffix(kind)}"
-    known = module.globals.get(name)  # type: ignore[attr-defined]
+    known = module.globals.get(name)
     if known is not None:
         return known
     function = internal_function(module, name, kind, [kind, kind])

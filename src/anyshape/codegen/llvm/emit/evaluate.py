@@ -70,7 +70,7 @@ class Evaluator:
         holds = all_hold(self.frame.scope, tile, tests)
         within = self._under(inside, holds if mask is None else both(tile, mask, holds))
         values = (holds, within, self._under(outside, mask))
-        return lift(tile, lambda b, *parts: b.select(*parts), *values)
+        return lift(tile, _select, *values)
 
     def _open(self, conditions: Conditions) -> Sequence[Predicate] | None:
         """Conditions to be tested here; None if one is false throughout this loop."""
@@ -79,6 +79,10 @@ class Evaluator:
             return None
         unknown = [condition for condition in conditions if condition not in known]
         return still_open(self.frame.scope, unknown)
+
+
+def _select(b: Builder, test: Value, yes: Value, no: Value) -> Value:
+    return b.select(test, yes, no)
 
 
 def apply(

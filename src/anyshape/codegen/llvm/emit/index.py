@@ -137,4 +137,3 @@ def _division(home: Scope, factor: FloorDiv | Mod, num: Value, den: Value) -> Va
 
 def _at_least(home: Scope, dim: Dim, bound: int) -> bool:
     return home.prover.proves(LessEqual(Dim.of(bound), dim)) is Answer.TRUE
-

@@ -28,7 +28,7 @@ from anyshape.codegen.llvm.math.boundary import Builder, Function, Value, consta
 from anyshape.codegen.llvm.target import Target
 from anyshape.ir.types import i64
 from anyshape.loop import Bind, For, Kernel, Let, Statement, Store, Update
-from anyshape.sym import Dim, LessEqual, Prover
+from anyshape.sym import Dim, LessEqual, Prover, Symbol
 
 
 def emit_kernel(kernel: Kernel, target: Target, name: str = "kernel") -> str:
@@ -55,7 +55,9 @@ def _function(name: str) -> Function:
     return function
 
 
-def _read_block(b: Builder, block: Value, kernel: Kernel) -> tuple[dict[str, Value], dict]:
+def _read_block(
+    b: Builder, block: Value, kernel: Kernel
+) -> tuple[dict[str, Value], dict[Symbol, Value]]:
     names = [buffer.name for buffer in kernel.buffers]
     words = iter(range(len(names) + len(kernel.sizes)))
     pointers = {name: _word(b, block, next(words), POINTER) for name in names}

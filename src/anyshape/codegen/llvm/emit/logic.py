@@ -22,7 +22,11 @@ def comparison(operator: str) -> Generator:
 
 def bitwise(name: str) -> Generator:
     """Integers and bools."""
-    return lambda b, dtype, x, y: getattr(b, name)(x, y)
+
+    def generate(b: Builder, dtype: DType, x: Value, y: Value) -> Value:
+        return getattr(b, name)(x, y)
+
+    return generate
 
 
 def logical_not(b: Builder, dtype: DType, x: Value) -> Value:

@@ -12,7 +12,7 @@ from anyshape.sym import Symbol
 
 MAX_PARTS = 4
 _WORK_OF_A_TILE = 48  # instructions, roughly, after which more parts hide nothing more
-_EXPENSIVE = {name: 16 for name in FUNCTIONS} | {"sqrt": 4, "div": 4, "rsqrt": 8, "pow": 60}
+_EXPENSIVE = dict.fromkeys(FUNCTIONS, 16) | {"sqrt": 4, "div": 4, "rsqrt": 8, "pow": 60}
 
 
 def is_vectorised(loop: For) -> bool:
@@ -63,8 +63,6 @@ def _bits(scalar: Scalar) -> int:
 
 def parts_of_loop(loop: For) -> int:
     """More parts for less work: what is cheap waits for its latency, what is dear does not."""
-    if any(isinstance(s, For) for s in loop.body):
-        return 2
     work = sum(_EXPENSIVE.get(s.op, 1) for s in walk.scalars(loop.body) if isinstance(s, Apply))
     parts = MAX_PARTS
     while parts > 1 and parts * work > _WORK_OF_A_TILE:

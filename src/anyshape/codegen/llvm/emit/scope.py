@@ -13,7 +13,7 @@ Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -77,7 +77,7 @@ def deepest(scopes: Iterable[Scope], at_least: Scope) -> Scope:
 
 
 @contextmanager
-def when(outer: Scope, condition: Value, facts: Sequence[Predicate] = ()) -> Iterator[Scope]:
+def when(outer: Scope, condition: Value, facts: Sequence[Predicate] = ()) -> Generator[Scope]:
     """A scope that runs only if the condition holds."""
     block = outer.b.append_basic_block("when")
     inner = Scope(block, outer, facts)
@@ -91,7 +91,7 @@ def when(outer: Scope, condition: Value, facts: Sequence[Predicate] = ()) -> Ite
 @contextmanager
 def repeat(
     outer: Scope, start: Value, stop: Value, step: int, facts: Sequence[Predicate] = ()
-) -> Iterator[tuple[Scope, Value]]:
+) -> Generator[tuple[Scope, Value]]:
     """A loop from start in steps while below stop; runs at least once. Gives the body and index."""
     block = outer.b.append_basic_block("loop")
     body = Scope(block, outer, facts)

@@ -48,7 +48,8 @@ def segments(scope: Scope, loop: For) -> list[Segment]:
     extent = scalar_index(scope, loop.extent)
     bounds = [number(0), *(_clamped(scope, point, extent) for point in points), extent]
     return [
-        Segment(bounds[i], bounds[i + 1], _known(changes, points, i)) for i in range(len(bounds) - 1)
+        Segment(bounds[i], bounds[i + 1], _known(changes, points, i))
+        for i in range(len(bounds) - 1)
     ]
 
 

@@ -13,7 +13,10 @@ from anyshape.ir.types import DType
 
 
 def _math_function(name: str) -> Generator:
-    return lambda b, dtype, *args: math.emit(b, name, *args)
+    def generate(b: Builder, dtype: DType, *args: Value) -> Value:
+        return math.emit(b, name, *args)
+
+    return generate
 
 
 # Results that a 16-bit dtype represents whenever it represents the operands.

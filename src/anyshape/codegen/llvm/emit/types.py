@@ -1,10 +1,10 @@
 """How values of a dtype look in LLVM: in memory, and while they are computed with.
 
-    dtype       in memory      in registers
-    f32, f64    itself         itself
-    f16, bf16   half, i16      float, always a number that the dtype can represent
-    integers    itself         itself; signedness is in the operations
-    bool        i8, 0 or 1     i1
+dtype       in memory      in registers
+f32, f64    itself         itself
+f16, bf16   half, i16      float, always a number that the dtype can represent
+integers    itself         itself; signedness is in the operations
+bool        i8, 0 or 1     i1
 """
 
 from __future__ import annotations
