@@ -42,12 +42,20 @@ format: $(VENV)/.test-deps  ## rewrite the sources in the project's style
 fuzz: $(VENV)/.test-deps  ## random graphs: inferred against actual shapes
 	$(PY) -m tests.fuzz.run --graphs 2000 $(ARGS)
 
-sanitize: $(VENV)/.test-deps  ## damaged object code, loaded under ASan and UBSan
+sanitize: $(VENV)/.test-deps  ## damaged object code, and the team under load, with ASan and TSan
 	$(PY) -m tests.native.make_objects build/sanitize/objects
-	$(VENV)/bin/cmake -S . -B build/sanitize -G Ninja -DANYSHAPE_SANITIZE=ON \
-	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja
-	$(VENV)/bin/cmake --build build/sanitize
+	$(call build_sanitized,build/sanitize,address$(comma)undefined)
 	build/sanitize/fuzz_object $(or $(ROUNDS),2000) build/sanitize/objects/*.o
+	build/sanitize/stress_runtime 300
+	$(call build_sanitized,build/sanitize-thread,thread)
+	build/sanitize-thread/stress_runtime 300
+
+comma := ,
+define build_sanitized
+	$(VENV)/bin/cmake -S . -B $(1) -G Ninja -DANYSHAPE_SANITIZE=ON -DANYSHAPE_SANITIZERS=$(2) \
+	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja
+	$(VENV)/bin/cmake --build $(1)
+endef
 
 wheel: $(VENV)/.created  ## build dist/anyshape-*.whl
 	$(PIP) wheel --no-deps --wheel-dir dist .

@@ -23,6 +23,7 @@ from tests.unit.runtime.handmade import (
     Handmade,
     add_kernel,
     add_program,
+    compiled,
     double_kernel,
     matrices,
 )
@@ -92,14 +93,19 @@ print(statistics.median(samples))
 """
 
 
+def _varint(value: int) -> bytes:
+    low, high = value & 127, value >> 7
+    return bytes([low | 128]) + _varint(high) if high else bytes([low])
+
+
 def _message(*fields: tuple[int, int | bytes]) -> bytes:
-    """A protobuf message of small integers and byte strings under 128 bytes."""
+    """A protobuf message of integers and byte strings."""
     parts: list[bytes] = []
     for number, value in fields:
         if isinstance(value, int):
-            parts.append(bytes([number << 3, value]))
+            parts.append(_varint(number << 3) + _varint(value))
         else:
-            parts.append(bytes([number << 3 | 2, len(value)]) + value)
+            parts.append(_varint(number << 3 | 2) + _varint(len(value)) + value)
     return b"".join(parts)
 
 
@@ -110,7 +116,7 @@ def add_onnx() -> bytes:
     a, b, c = (_message((1, name), (2, kind)) for name in (b"a", b"b", b"c"))
     node = _message((1, b"a"), (1, b"b"), (2, b"c"), (4, b"Add"))
     graph = _message((1, node), (2, b"g"), (11, a), (11, b), (12, c))
-    return _message((1, 8), (8, _message((2, 17)))) + bytes([7 << 3 | 2, len(graph), 1]) + graph
+    return _message((1, 8), (7, graph), (8, _message((2, 17))))
 
 
 def onnxruntime_call(python: Path) -> None:
@@ -119,8 +125,7 @@ def onnxruntime_call(python: Path) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "add.onnx"
-        content = add_onnx()
-        path.write_bytes(content)
+        path.write_bytes(add_onnx())
         command = [str(python), "-c", _PEER, str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -217,34 +222,63 @@ def level_2() -> None:
 # ---- threads -----------------------------------------------------------------------------------
 
 
-def chain_of(steps: int, threads: int, *, waits: bool = True) -> Program:
-    """Steps of one short task per thread."""
+# A task of about a microsecond that touches no memory of others.
+_BUSY = """
+define void @busy(ptr %block, i64 %first, i64 %last, i64 %worker) {
+entry:
+  %own = alloca i64
+  %tasks = sub i64 %last, %first
+  %n = mul i64 %tasks, 8000
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  store volatile i64 %i, ptr %own
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+
+def chain_of(steps: int, threads: int, tasks: int) -> Program:
+    """Steps of busy tasks, each waiting for the one before."""
     made = Handmade()
     sizes = matrices(made, ["a"])
-    tasks, n = made.word(threads), made.word(0)
-    out = made.output([sizes.m, sizes.n], sizes.nbytes)
+    tasks_word = made.word(tasks)
+    kernel = compiled(_BUSY).address("busy")
     for number in range(steps):
-        before = [number - 1] if number and waits else []
-        made.step(double_kernel(), [0, out], n, tasks, before)
+        made.step(kernel, [], sizes.count, tasks_word, [number - 1] if number else [])
     return made.program(threads=threads)
+
+
+def per_step_ns(threads: int, tasks: int) -> float:
+    """What a step more costs. The quickest calls: others use this machine too."""
+    a = np.ones((4, 4), np.float32)
+    few, many = 20, 220
+    times: list[float] = []
+    for steps in (few, many):
+        run = chain_of(steps, threads, tasks).run
+        samples: list[int] = []
+        for _ in range(2000):
+            start = time.perf_counter_ns()
+            run((a,))
+            samples.append(time.perf_counter_ns() - start)
+        times.append(statistics.quantiles(samples, n=20)[0])
+    return (times[1] - times[0]) / (many - few)
 
 
 def team() -> None:
     cpus = machine().cpus
-    show(
-        f"the team does nothing, {cpus} threads",
-        statistics.median(_native._team_round_trip_ns(2000) for _ in range(15)) / 1e3,
-        "µs",
-    )
-    a = np.ones((4, 4), np.float32)
-
-    def per_step(threads: int, *, waits: bool) -> float:
-        short, long = (chain_of(n, threads, waits=waits).run for n in (10, 210))
-        return (median_ns(lambda: long((a,)), 200) - median_ns(lambda: short((a,)), 200)) / 200
-
-    show("an empty step, one thread", per_step(1, waits=True), "ns")
-    show(f"an empty step, {cpus} threads, no waits", per_step(cpus, waits=False), "ns")
-    show(f"an empty step that waits, {cpus} threads", per_step(cpus, waits=True), "ns")
+    rounds = [_native._team_round_trip_ns(200) for _ in range(100)]
+    show(f"call the team, meet all {cpus} members, let them go", min(rounds), "ns")
+    task = per_step_ns(1, 1)
+    show("a step of one busy task, one thread", task, "ns")
+    for tasks in (cpus, 4 * cpus):
+        ideal = task * tasks / cpus
+        found = per_step_ns(cpus, tasks)
+        show(f"a step of {tasks} tasks, {cpus} threads: beyond its even share", found - ideal, "ns")
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ predicates, ops) arrive here as text, so this module depends on nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from anyshape.base.location import Location
@@ -356,6 +356,22 @@ class UnknownOpError(AnyshapeError):
     def message(self) -> str:
         near = f"did you mean {' or '.join(self.similar)}?" if self.similar else "check the name"
         return _lines(f"unknown op '{self.op}'", f"fix: {near}")
+
+
+class UnsupportedError(AnyshapeError):
+    """Ops that an executor has no form for: all of them, with how often they occur."""
+
+    def __init__(self, executor: str, ops: Mapping[str, int]) -> None:
+        super().__init__(executor, tuple(ops.items()))
+        self.executor = executor
+        self.ops = dict(ops)
+
+    def message(self) -> str:
+        counted = ", ".join(f"{op} ({count})" for op, count in sorted(self.ops.items()))
+        return _lines(
+            f"{self.executor} does not support {counted}",
+            "fix: evaluate the graph with anyshape.ir.evaluate, the reference",
+        )
 
 
 class AttributeValueError(AnyshapeError):

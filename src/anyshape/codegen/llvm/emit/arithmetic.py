@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from anyshape.codegen.llvm.math.boundary import Builder, Value, constant, intrinsic, ir
+from anyshape.codegen.llvm.math.boundary import Builder, Value, constant, intrinsic, ir, lanes_of
 from anyshape.ir.types import DType, bool_
 
 Generator = Callable[..., Value]
@@ -84,8 +84,7 @@ def is_number(value: Value) -> bool:
     if not isinstance(value, ir.Constant):
         return False
     held: Any = value.constant  # of a vector, the constants of its lanes
-    lanes: list[Any] = held if isinstance(held, list) else [value]
-    numbers = [lane.constant for lane in lanes]
+    numbers = [value.constant] if lanes_of(value.type) is None else [c.constant for c in held]
     return all(isinstance(number, float) and not math.isnan(number) for number in numbers)
 
 

@@ -50,6 +50,8 @@ def _function(name: str) -> Function:
     module = ir.Module(name)
     kind = ir.FunctionType(ir.VoidType(), [POINTER, I64, I64, I64])
     function = ir.Function(module, kind, name)
+    function.attributes.add("nounwind")
+    function.attributes.alignstack = 64  # a spilled vector must not straddle cache lines
     for argument, its_name in zip(function.args, ("block", "first", "last", "worker"), strict=True):
         argument.name = its_name
     return function

@@ -1,0 +1,150 @@
+"""A schedule and its machine code, put together into a program of the native runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyshape.codegen.compiler import Compiler
+from anyshape.codegen.llvm.emit import emit_kernel
+from anyshape.ir.literal import TensorLiteral
+from anyshape.ir.types import Array
+from anyshape.plan.schedule import (
+    AliasStore,
+    ArenaStore,
+    BufferPlan,
+    InputStore,
+    OutputStore,
+    Schedule,
+    StepPlan,
+    WeightStore,
+    tensors,
+)
+from anyshape.plan.shape_program import Words, program_text
+from anyshape.runtime.code import Code, load_code
+from anyshape.runtime.program import (
+    Address,
+    AliasBuffer,
+    ArenaBuffer,
+    Buffer,
+    Input,
+    InputBuffer,
+    Output,
+    OutputBuffer,
+    Program,
+    ProgramDescription,
+    Step,
+    WeightBuffer,
+    Word,
+)
+from anyshape.sym import BindingPlan, Dim
+
+KERNEL = "kernel"
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A program ready to run, and the texts that it was made from."""
+
+    program: Program
+    words: Words
+    kernels: tuple[str, ...]
+
+
+def assemble(plan: Schedule, bindings: BindingPlan, compiler: Compiler) -> Assembled:
+    """Emits, compiles, loads and links everything a schedule needs."""
+    words = Words()
+    weights = _Weights(plan)
+    kernels = tuple(emit_kernel(step.lowered.kernel, compiler.target) for step in plan.steps)
+    buffers = tuple(_buffer(buffer, words, weights) for buffer in plan.buffers)
+    blanks = [_step(step, words, 0) for step in plan.steps]  # fills in the words
+    outputs = _outputs(plan, words)
+    codes = _load(compiler, [*kernels, program_text(bindings, words)])
+    steps = [
+        _step(s, words, code.address(KERNEL)) for s, code in zip(plan.steps, codes, strict=False)
+    ]
+    assert len(steps) == len(blanks)
+    description = ProgramDescription(
+        codes[-1].address("bind"),
+        codes[-1].address("shape"),
+        len(bindings.steps),
+        len(words.dims),
+        _inputs(plan),
+        outputs,
+        buffers,
+        tuple(steps),
+    )
+    return Assembled(Program(description, (*codes, weights)), words, kernels)
+
+
+def _load(compiler: Compiler, texts: Sequence[str]) -> list[Code]:
+    """Equal texts share their code."""
+    loaded: dict[str, Code] = {}
+    for text, elf_object in zip(texts, compiler.compile(texts), strict=True):
+        if text not in loaded:
+            loaded[text] = load_code(elf_object)
+    return [loaded[text] for text in texts]
+
+
+class _Weights:
+    """Constants in memory, kept as long as the program."""
+
+    def __init__(self, plan: Schedule) -> None:
+        self.store = plan.graph.weights
+        self.arrays: list[Array] = []
+
+    def address(self, store: WeightStore) -> int:
+        value = store.constant.value
+        array = value.array if isinstance(value, TensorLiteral) else self.store.array(value)
+        dense = np.ascontiguousarray(array)
+        self.arrays.append(dense)
+        return dense.ctypes.data
+
+
+def _buffer(buffer: BufferPlan, words: Words, weights: _Weights) -> Buffer:
+    size = words.word(buffer.bytes)
+    match buffer.store:
+        case InputStore(index):
+            return InputBuffer(index, size)
+        case OutputStore(index):
+            return OutputBuffer(index, size)
+        case WeightStore():
+            return WeightBuffer(weights.address(buffer.store), size)
+        case ArenaStore(first, last, conflicts):
+            return ArenaBuffer(size, first, last, conflicts)
+        case AliasStore(of):
+            return AliasBuffer(of, bytes=size)
+
+
+def _step(step: StepPlan, words: Words, address: int) -> Step:
+    kernel = step.lowered.kernel
+    names = dict(zip(kernel.sizes, step.lowered.sizes, strict=True))
+    addresses = (Address(number) for number in step.buffers)
+    sizes = (Word(words.word(dim)) for dim in step.lowered.sizes)
+    tasks = words.word(kernel.tasks.substitute(names))
+    label = step.node.regions[0].results[0].node.op.name
+    return Step(label, (address,), tasks, (*addresses, *sizes), step.waits)
+
+
+def _inputs(plan: Schedule) -> tuple[Input, ...]:
+    pairs = zip(plan.graph.inputs, tensors(plan.graph), strict=True)
+    return tuple(Input(name, type_.dtype.numpy, type_.rank) for name, type_ in pairs)
+
+
+def _outputs(plan: Schedule, words: Words) -> tuple[Output, ...]:
+    numbers = {buffer.value: number for number, buffer in enumerate(plan.buffers)}
+    return tuple(
+        Output(
+            value.tensor.dtype.numpy,
+            tuple(words.word(dim) for dim in value.tensor.shape),
+            numbers[value],
+        )
+        for value in plan.graph.results
+    )
+
+
+def sizes_of(dims: Sequence[Dim], words: Words, values: Sequence[int]) -> tuple[int, ...]:
+    """What the shape program computed for some dims."""
+    return tuple(values[words.word(dim)] for dim in dims)

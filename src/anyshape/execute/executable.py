@@ -1,0 +1,113 @@
+"""`Executable`: one compiled graph, all shapes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from anyshape.base.errors import DTypeError, UnsupportedError
+from anyshape.base.options import Options, options_from_environment
+from anyshape.codegen.cache import object_cache
+from anyshape.codegen.compiler import Compiler
+from anyshape.codegen.llvm.target import host_target
+from anyshape.execute.assemble import Assembled, assemble
+from anyshape.ir.graph import Graph
+from anyshape.ir.interpret import entry_plan
+from anyshape.ir.opdef import PARAM, Trait
+from anyshape.ir.types import Array
+from anyshape.passes import PIPELINE, Pass, PassReport, run_passes
+from anyshape.passes.expand import Expand
+from anyshape.passes.fuse import Fuse
+from anyshape.passes.results import OwnResults
+from anyshape.plan.schedule import schedule
+from anyshape.runtime import cpu_identity, machine
+from anyshape.runtime.failures import CheckFailedError, InputDtypeError, InputRankError
+from anyshape.runtime.program import Metrics, Specialization
+from anyshape.sym import Axis, BindingPlan
+
+PASSES: tuple[Pass, ...] = (
+    Expand(),  # first: what no kernel takes whole becomes primitives
+    *PIPELINE,
+    Fuse(),  # then: what is computed together
+    OwnResults(),  # last: what callers keep has memory of its own
+)
+
+
+class Executable:
+    """A compiled graph. Calling it gives the results as NumPy arrays."""
+
+    def __init__(
+        self, source: Graph, graph: Graph, reports: Sequence[PassReport], assembled: Assembled,
+        bindings: BindingPlan,
+    ) -> None:  # fmt: skip
+        self.source = source
+        self.graph = graph
+        self.reports = tuple(reports)
+        self._assembled = assembled
+        self._bindings = bindings
+        self._run = assembled.program.run
+
+    def __call__(self, *arrays: Any) -> tuple[Array, ...]:
+        try:
+            return self._run(arrays)
+        except CheckFailedError as failure:
+            self._explain(failure)
+        except InputRankError as failure:
+            shapes = [tuple(getattr(array, "shape", ())) for array in arrays]
+            self._bindings.solve(shapes)
+            raise AssertionError("the plan accepts what the program refuses") from failure
+        except InputDtypeError as failure:
+            fix = f"pass {failure.name}.astype({failure.expected})"
+            subject = f"input '{failure.name}'"
+            raise DTypeError(subject, failure.expected, failure.found, fix) from None
+
+    def _explain(self, failure: CheckFailedError) -> NoReturn:
+        """The same check made by the plan in Python, which knows names and sources."""
+        values = iter(failure.values)
+        shapes = [tuple(next(values) for _ in dims) for _, dims in self._bindings.inputs]
+        self._bindings.solve(shapes)
+        raise failure
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes whose sizes a call may choose."""
+        return self._bindings.axes
+
+    def specialize(self, **axes: int) -> Specialization:
+        """Level 2 for a binding, made now if it is new."""
+        names = [str(step.affine.symbol) for step in self._bindings.steps]
+        return self._assembled.program.specialize([axes[name] for name in names])
+
+    def metrics(self) -> Metrics:
+        return self._assembled.program.metrics()
+
+    def as_text(self) -> str:
+        """The graph as it is run: every `kernel` is one step."""
+        return self.graph.as_text()
+
+
+def compile_graph(graph: Graph, options: Options | None = None) -> Executable:
+    """Level 1: passes, lowering, machine code, schedule."""
+    options = options or options_from_environment()
+    passed = run_passes(graph, PASSES)
+    _check_supported(passed.graph)
+    compiler = Compiler(
+        host_target(cpu_identity()), cpus=machine().cpus, cache=object_cache(options)
+    )
+    bindings = entry_plan(passed.graph)
+    assembled = assemble(schedule(passed.graph), bindings, compiler)
+    return Executable(graph, passed.graph, passed.reports, assembled, bindings)
+
+
+def _check_supported(graph: Graph) -> None:
+    """Names every op that has no native form, all at once."""
+    missing = Counter(
+        node.op.name
+        for node in graph.nodes()
+        if node.op is not PARAM
+        and node.op.name not in ("kernel", "constant")
+        and not node.op.has(Trait.ALIAS)
+    )
+    if missing:
+        raise UnsupportedError("the native executor", dict(missing))

@@ -1,0 +1,43 @@
+"""Results that are no kernel's own output get a kernel that copies them.
+
+A result of the graph has memory of its own, which its caller keeps. An input, a constant, a reshape
+or a value that is returned twice has not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyshape.ir.build import Builder
+from anyshape.ir.graph import Graph
+from anyshape.ir.node import Node, Value
+from anyshape.ir.opdef import NO_ATTRS, lookup
+from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
+from anyshape.passes.infra import PassContext
+
+
+@dataclass(frozen=True)
+class OwnResults:
+    """Gives every result memory of its own."""
+
+    name: str = "own-results"
+
+    def run(self, graph: Graph, ctx: PassContext) -> Graph:
+        return rebuild_graph(_Copier(), graph)
+
+
+class _Copier(Rebuilder):
+    def __init__(self) -> None:
+        self.seen: set[Value] = set()
+
+    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
+        """Regions stay as they are: only the graph's own results leave it."""
+        return builder.node(node.op, operands, node.attrs, node.regions, node.late)
+
+    def result(self, value: Value, builder: Builder) -> Value:
+        if value.node.op.name == "kernel" and value not in self.seen:
+            self.seen.add(value)
+            return value
+        inner = builder.nested()
+        body = inner.region([inner.param(value.type)])
+        return builder.node(lookup("kernel"), [value], NO_ATTRS, [body]).result()

@@ -1,0 +1,1 @@
+"""From fused graphs to schedules: buffers, steps, waits, and the integer code of level 2."""

@@ -1,0 +1,181 @@
+"""Straight-line integer code for dims, as LLVM text.
+
+Semantics are Python's: `//` and `%` round down. A product or sum that does not fit 64 bits sets a
+flag instead of wrapping around unseen, and a division by zero gives zero: such sizes are refused by
+the checks that the same function makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from itertools import count
+from typing import assert_never
+
+from anyshape.sym import (
+    Broadcastable,
+    Dim,
+    Divisible,
+    Equal,
+    Less,
+    LessEqual,
+    NotEqual,
+    Predicate,
+    Symbol,
+)
+from anyshape.sym.factor import Bcast, Factor, FloorDiv, Max, Min, Mod
+
+
+class IntegerCode:
+    """The body of one function under construction. Every value is an i64 in an SSA name."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._numbers = count()
+        self._symbols: dict[Symbol, str] = {}
+        self._values: dict[Dim, str] = {}
+        self._overflow = "false"
+
+    def emit(self, operation: str) -> str:
+        name = f"%v{next(self._numbers)}"
+        self.lines.append(f"  {name} = {operation}")
+        return name
+
+    def define(self, symbol: Symbol, value: str) -> None:
+        self._symbols[symbol] = value
+
+    # --- memory -------------------------------------------------------------------------------
+
+    def load(self, array: str, index: int) -> str:
+        place = self.emit(f"getelementptr i64, ptr {array}, i64 {index}")
+        return self.emit(f"load i64, ptr {place}, align 8")
+
+    def store(self, value: str, array: str, index: int) -> None:
+        place = self.emit(f"getelementptr i64, ptr {array}, i64 {index}")
+        self.lines.append(f"  store i64 {value}, ptr {place}, align 8")
+
+    # --- dims ---------------------------------------------------------------------------------
+
+    def dim(self, dim: Dim) -> str:
+        """The value of a dim, computed once."""
+        found = self._values.get(dim)
+        if found is None:
+            terms = [self._term(monomial, c) for monomial, c in dim.terms]
+            found = reduce(self.add, terms) if terms else "0"
+            self._values[dim] = found
+        return found
+
+    def _term(self, monomial: Sequence[tuple[Factor, int]], coefficient: int) -> str:
+        factors = [self._factor(factor) for factor, power in monomial for _ in range(power)]
+        if not factors:
+            return str(coefficient)
+        product = reduce(self.multiply, factors)
+        return product if coefficient == 1 else self.multiply(product, str(coefficient))
+
+    def _factor(self, factor: Factor) -> str:
+        match factor:
+            case Symbol():
+                return self._symbols[factor]
+            case FloorDiv():
+                return self.divide(*map(self.dim, factor.args))[0]
+            case Mod():
+                return self.divide(*map(self.dim, factor.args))[1]
+            case Min():
+                return reduce(self._smaller, map(self.dim, factor.args))
+            case Max():
+                return reduce(self._larger, map(self.dim, factor.args))
+            case Bcast():
+                return reduce(self._broadcast, map(self.dim, factor.args))
+            case _:
+                assert_never(factor)
+
+    def _smaller(self, left: str, right: str) -> str:
+        return self.select(self.compare("slt", left, right), left, right)
+
+    def _larger(self, left: str, right: str) -> str:
+        return self.select(self.compare("sgt", left, right), left, right)
+
+    def _broadcast(self, left: str, right: str) -> str:
+        return self.select(self.compare("eq", left, "1"), right, left)
+
+    # --- arithmetic ---------------------------------------------------------------------------
+
+    def add(self, left: str, right: str) -> str:
+        return self._checked("sadd", left, right)
+
+    def subtract(self, left: str, right: str) -> str:
+        return self._checked("ssub", left, right)
+
+    def multiply(self, left: str, right: str) -> str:
+        return self._checked("smul", left, right)
+
+    def _checked(self, operation: str, left: str, right: str) -> str:
+        call = f"@llvm.{operation}.with.overflow.i64(i64 {left}, i64 {right})"
+        pair = self.emit(f"call {{i64, i1}} {call}")
+        flag = self.emit(f"extractvalue {{i64, i1}} {pair}, 1")
+        self._overflow = self.emit(f"or i1 {self._overflow}, {flag}")
+        return self.emit(f"extractvalue {{i64, i1}} {pair}, 0")
+
+    def divide(self, num: str, den: str) -> tuple[str, str]:
+        """Quotient and remainder, rounded down; by zero, both are zero."""
+        nothing = self.compare("eq", den, "0")
+        safe = self.select(nothing, "1", den)
+        quotient, rest = self.emit(f"sdiv i64 {num}, {safe}"), self.emit(f"srem i64 {num}, {safe}")
+        differ = self.compare("slt", self.emit(f"xor i64 {rest}, {safe}"), "0")
+        below = self.emit(f"and i1 {differ}, {self.compare('ne', rest, '0')}")
+        lower, higher = self.emit(f"sub i64 {quotient}, 1"), self.emit(f"add i64 {rest}, {safe}")
+        floor, remainder = self.select(below, lower, quotient), self.select(below, higher, rest)
+        return self.select(nothing, "0", floor), self.select(nothing, "0", remainder)
+
+    def compare(self, test: str, left: str, right: str) -> str:
+        return self.emit(f"icmp {test} i64 {left}, {right}")
+
+    def select(self, condition: str, yes: str, no: str) -> str:
+        return self.emit(f"select i1 {condition}, i64 {yes}, i64 {no}")
+
+    def any(self, *conditions: str) -> str:
+        return reduce(lambda a, b: self.emit(f"or i1 {a}, {b}"), conditions)
+
+    # --- predicates ---------------------------------------------------------------------------
+
+    def holds(self, predicate: Predicate) -> str:
+        left, right = map(self.dim, predicate.sides)
+        match predicate:
+            case Equal():
+                return self.compare("eq", left, right)
+            case NotEqual():
+                return self.compare("ne", left, right)
+            case LessEqual():
+                return self.compare("sle", left, right)
+            case Less():
+                return self.compare("slt", left, right)
+            case Divisible():
+                # Zero divides only zero; the remainder by zero is given as zero.
+                exact = self.compare("eq", self.divide(left, right)[1], "0")
+                by_zero = self.compare("eq", right, "0")
+                empty = self.compare("eq", left, "0")
+                sound = self.any(self.emit(f"xor i1 {by_zero}, true"), empty)
+                return self.emit(f"and i1 {exact}, {sound}")
+            case Broadcastable():
+                return self.any(
+                    self.compare("eq", left, right),
+                    self.compare("eq", left, "1"),
+                    self.compare("eq", right, "1"),
+                )
+            case _:
+                assert_never(predicate)
+
+    def function(self, name: str, arguments: str, checks: Sequence[str]) -> str:
+        """The whole function: it returns -1, or the number of the first check that fails."""
+        result = "-1"
+        for number in reversed(range(len(checks))):
+            result = self.select(checks[number], result, str(number))
+        result = self.select(self._overflow, str(len(checks)), result)
+        body = "\n".join(self.lines)
+        return f"define i64 @{name}({arguments}) {{\n{body}\n  ret i64 {result}\n}}\n"
+
+
+DECLARATIONS = "\n".join(
+    f"declare {{i64, i1}} @llvm.{operation}.with.overflow.i64(i64, i64)"
+    for operation in ("sadd", "ssub", "smul")
+)

@@ -1,0 +1,184 @@
+"""The schedule of a fused graph: which buffer holds which value, which step computes it, and which
+earlier steps it has to wait for.
+
+Two arena buffers may share memory if, through waits, every use of one is over before the other is
+first written. That depends on no size, so it is settled here, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from anyshape.ir.graph import Graph
+from anyshape.ir.node import Node, Value
+from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
+from anyshape.ir.types import TensorType
+from anyshape.lower.kernel import Lowered, lower_region
+from anyshape.ops.source import ConstantAttrs
+from anyshape.sym import Dim
+
+
+@dataclass(frozen=True, slots=True)
+class InputStore:
+    """The memory of an input."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputStore:
+    """The memory of a result."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class WeightStore:
+    """A constant's memory."""
+
+    constant: ConstantAttrs
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaStore:
+    """Memory in the arena, used from step `first` to step `last`."""
+
+    first: int
+    last: int
+    conflicts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AliasStore:
+    """Another name for a buffer."""
+
+    of: int
+
+
+Store = InputStore | OutputStore | WeightStore | ArenaStore | AliasStore
+
+
+@dataclass(frozen=True, slots=True)
+class BufferPlan:
+    """A value's memory."""
+
+    value: Value
+    store: Store
+
+    @property
+    def bytes(self) -> Dim:
+        tensor = self.value.tensor
+        return tensor.size * tensor.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """One kernel on its buffers, operands first."""
+
+    node: Node
+    lowered: Lowered
+    buffers: tuple[int, ...]
+    waits: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Everything of level 1 but the machine code."""
+
+    graph: Graph
+    buffers: tuple[BufferPlan, ...]
+    steps: tuple[StepPlan, ...]
+
+
+def schedule(graph: Graph) -> Schedule:
+    """Plans a graph in which everything but sources and aliases is a kernel."""
+    return _Scheduler(graph).schedule()
+
+
+class _Scheduler:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.values: list[Value] = []
+        self.numbers: dict[Value, int] = {}
+        self.alias_of: dict[int, int] = {}
+        self.writer: dict[int, int] = {}  # buffer -> step
+        self.users: dict[int, set[int]] = {}  # buffer -> steps that touch it
+        self.steps: list[StepPlan] = []
+
+    def schedule(self) -> Schedule:
+        for node in self.graph.nodes():
+            self._add(node)
+        before = _ancestors(self.steps)
+        buffers = tuple(self._buffer(number, before) for number in range(len(self.values)))
+        return Schedule(self.graph, buffers, tuple(self.steps))
+
+    def _add(self, node: Node) -> None:
+        for value in node.results:
+            self.numbers[value] = len(self.values)
+            self.values.append(value)
+        if node.op.has(Trait.ALIAS):
+            self.alias_of[self.numbers[node.result()]] = self._root(node.operands[0])
+        elif node.op.name == "kernel":
+            self._add_step(node)
+
+    def _root(self, value: Value) -> int:
+        number = self.numbers[value]
+        return self.alias_of.get(number, number)
+
+    def _add_step(self, node: Node) -> None:
+        step = len(self.steps)
+        roots = [self._root(value) for value in node.operands]
+        waits = sorted({self.writer[root] for root in roots if root in self.writer})
+        buffers = tuple(self.numbers[value] for value in (*node.operands, *node.results))
+        lowered = lower_region(node.regions[0], self.graph.facts)
+        self.steps.append(StepPlan(node, lowered, buffers, tuple(waits)))
+        for value in node.results:
+            self.writer[self.numbers[value]] = step
+        for root in (*roots, *(self.numbers[value] for value in node.results)):
+            self.users.setdefault(root, set()).add(step)
+
+    # --- buffers ------------------------------------------------------------------------------
+
+    def _buffer(self, number: int, before: list[frozenset[int]]) -> BufferPlan:
+        value = self.values[number]
+        return BufferPlan(value, self._store(number, value, before))
+
+    def _store(self, number: int, value: Value, before: list[frozenset[int]]) -> Store:
+        node = value.node
+        if node.op is PARAM:
+            return InputStore(cast(ParamAttrs, node.attrs).index)
+        if isinstance(node.attrs, ConstantAttrs):
+            return WeightStore(node.attrs)
+        if number in self.alias_of:
+            return AliasStore(self.alias_of[number])
+        if value in self.graph.results:
+            return OutputStore(self.graph.results.index(value))
+        users = self.users[number]
+        return ArenaStore(min(users), max(users), self._conflicts(number, before))
+
+    def _conflicts(self, number: int, before: list[frozenset[int]]) -> tuple[int, ...]:
+        return tuple(
+            other
+            for other in self.writer
+            if other != number
+            and self.values[other] not in self.graph.results
+            and not self._over(number, other, before)
+            and not self._over(other, number, before)
+        )
+
+    def _over(self, first: int, second: int, before: list[frozenset[int]]) -> bool:
+        """Whether every use of `first` is over when `second` is written."""
+        return self.users[first] <= before[self.writer[second]]
+
+
+def _ancestors(steps: list[StepPlan]) -> list[frozenset[int]]:
+    """For each step, the steps that are complete when it starts."""
+    found: list[frozenset[int]] = []
+    for step in steps:
+        found.append(frozenset(step.waits).union(*(found[wait] for wait in step.waits)))
+    return found
+
+
+def tensors(graph: Graph) -> list[TensorType]:
+    return [type_ for type_ in graph.body.params if isinstance(type_, TensorType)]
