@@ -1,7 +1,7 @@
 """anyshape compiles a model once, with named symbolic axes, and runs it at any shape."""
 
 from anyshape import ir
-from anyshape.api import Jitted, jit
+from anyshape.api import Jitted, compile, jit
 from anyshape.base import errors
 from anyshape.frontend.builder import random
 from anyshape.frontend.builder.assemble import concat, pad, repeat, split, stack
@@ -142,6 +142,7 @@ __all__ = [
     "broadcast_to",
     "ceil",
     "clip",
+    "compile",
     "concat",
     "cond",
     "cos",

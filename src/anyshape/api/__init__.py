@@ -1,5 +1,6 @@
-"""What users call: `jit`."""
+"""What users call: `jit` and `compile`."""
 
+from anyshape.api.compile import compile
 from anyshape.api.jit import Jitted, jit
 
-__all__ = ["Jitted", "jit"]
+__all__ = ["Jitted", "compile", "jit"]

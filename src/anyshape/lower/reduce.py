@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import cast
 
 from anyshape.ir.node import Node
-from anyshape.ir.types import DType, f32
+from anyshape.ir.types import DType, bool_, f32, i64
 from anyshape.loop import Number, Scalar
-from anyshape.loop.ir import Index
+from anyshape.loop.ir import Index, neutral
 from anyshape.lower.context import RULES, Conditions, Lowering, rule
-from anyshape.ops.reduce import ReduceAttrs
+from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
 from anyshape.sym import Dim, product
 
 COMBINE = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
@@ -63,3 +63,35 @@ def mean(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Sca
     count = low.apply("cast", (number,), wide)
     result = low.apply("div", (total, count), wide)
     return result if wide is dtype else low.apply("cast", (result,), dtype)
+
+
+# --- arg-reductions -------------------------------------------------------------------------------
+
+
+def arg_reduction(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
+    """The extremum first, then the lowest index where it stands. A NaN is the extremum."""
+    attrs = cast(ArgReduceAttrs, node.attrs)
+    (x,) = node.operands
+    axis, dtype = attrs.axis, x.tensor.dtype
+    kept = (*index[:axis], *index[axis + (1 if attrs.keepdims else 0) :])
+    extent = [x.tensor.shape[axis]]
+
+    def element(chosen: list[Dim]) -> Scalar:
+        return low.at(x, (*kept[:axis], *chosen, *kept[axis:]), conditions)
+
+    op = "maximum" if node.op.name == "argmax" else "minimum"
+    best = low.accumulate(op, dtype, extent, kept, element)
+
+    def place(chosen: list[Dim]) -> Scalar:
+        value = element(chosen)
+        found = low.apply("eq", (value, best), bool_)
+        if dtype.is_float:
+            found = low.apply("logical_or", (found, low.apply("is_nan", (value,), bool_)), bool_)
+        here, nowhere = low.let(Number(chosen[0])), neutral("minimum", i64)
+        return low.apply("select", (found, here, nowhere), i64)
+
+    return low.accumulate("minimum", i64, extent, kept, place)
+
+
+RULES["argmax"] = arg_reduction
+RULES["argmin"] = arg_reduction

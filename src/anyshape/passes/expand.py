@@ -1,7 +1,7 @@
 """Compounds replaced by their decompositions, except those that fusion and lowering take whole.
 
 An elementwise or row-wise compound stays one node until it is inside a kernel: fusion sees what it
-is, and lowering expands it there.
+is, and lowering expands it there. Kernels that the graph has already are opened.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import Trait
+from anyshape.ir.rewrite.inline import inline_region
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.passes.infra import PassContext
 from anyshape.sym import FactScope
@@ -38,6 +39,8 @@ class _Expander(Rebuilder):
         self.keep = keep
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
+        if node.op.name == "kernel":  # how ops are grouped is decided anew
+            return tuple(inline_region(node.regions[0], node.operands, builder))
         if node.op.decompose is None or node.op.traits & self.keep:
             return node.results
         return (node.op.decompose(builder, node.operands, node.attrs),)

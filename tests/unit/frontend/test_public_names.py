@@ -27,6 +27,7 @@ NAMES = [
     "broadcast_to",
     "ceil",
     "clip",
+    "compile",
     "concat",
     "cond",
     "cos",

@@ -11,8 +11,9 @@ from anyshape.runtime.program import output_pool, set_output_pool_limit
 
 @pytest.fixture
 def limit():
+    gc.collect()  # arrays that other tests left
     before = output_pool().limit
-    set_output_pool_limit(0)  # forget what others left
+    set_output_pool_limit(0)
     set_output_pool_limit(before)
     yield before
     set_output_pool_limit(before)

@@ -116,7 +116,9 @@ void Arguments::take_tensor(std::size_t input, nb::handle object, nb::handle dty
                             std::span<std::int64_t> dims, Run& run) {
     const Input& declared = program_.inputs()[input];
     std::optional<Tensor> tensor = read_tensor(object);
-    if (!tensor) raise_failure("InputKindError", input, declared.name, nb::type_name(object.type()));
+    if (!tensor) {
+        raise_failure("InputKindError", input, declared.name, nb::type_name(object.type()));
+    }
     const nb::dlpack::dltensor& view = tensor->view;
     if (view.dtype != nb::dlpack::dtype{declared.type.code, declared.type.bits, 1}) {
         raise_failure("InputDtypeError", input, declared.name, dtype_text(as_dtype(dtype)),

@@ -189,10 +189,9 @@ class Stepper {
     std::size_t steps() const { return run_.specialization()->steps.size(); }
     nb::tuple outputs() const { return outputs_; }
 
-    // Returns nanoseconds.
+    // Returns nanoseconds. Keeps the GIL: a stepper is for one thread at a time.
     std::int64_t step() {
         if (next_ == steps()) throw nb::index_error("all steps are done");
-        const nb::gil_scoped_release released;
         const auto start = std::chrono::steady_clock::now();
         run_.execute_step(next_++);
         return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
@@ -222,7 +221,8 @@ struct BoundSpecialization {
     nb::object program;  // keeps kernels alive
 };
 
-BoundSpecialization specialize_for(nb::handle self, const std::vector<std::int64_t>& symbols) {
+BoundSpecialization specialize_for(nb::handle_t<BoundProgram> self,
+                                   const std::vector<std::int64_t>& symbols) {
     const auto& program = *nb::inst_ptr<BoundProgram>(self);
     if (symbols.size() != program.runner->program().description().symbols) {
         throw nb::value_error("another number of symbols than the program has");
@@ -239,10 +239,10 @@ nb::list places_of(const Specialization& specialization) {
     nb::list list;
     for (std::size_t i = 0; i < specialization.places.size(); ++i) {
         const Place place = specialization.places[i];
-        const char* base = place.base == absolute_base     ? "weight"
-                           : place.base == arena_base      ? "arena"
+        const char* base = place.base == absolute_base  ? "weight"
+                           : place.base == arena_base   ? "arena"
                            : place.base < first_output ? "input"
-                                                       : "output";
+                                                        : "output";
         list.append(nb::make_tuple(base, place.offset, specialization.buffer_bytes[i]));
     }
     return list;
@@ -303,7 +303,8 @@ double team_round_trip_ns(int rounds) {
 
 void bind_specialization(nb::module_& module) {
     nb::class_<BoundSpecialization>(module, "Specialization")
-        .def_prop_ro("symbols", [](const BoundSpecialization& s) { return s.specialization->symbols; })
+        .def_prop_ro("symbols",
+                     [](const BoundSpecialization& s) { return s.specialization->symbols; })
         .def_prop_ro("words", [](const BoundSpecialization& s) { return s.specialization->words; })
         .def_prop_ro("tasks",
                      [](const BoundSpecialization& s) {
@@ -313,7 +314,8 @@ void bind_specialization(nb::module_& module) {
                          }
                          return list;
                      })
-        .def_prop_ro("places", [](const BoundSpecialization& s) { return places_of(*s.specialization); })
+        .def_prop_ro("places",
+                     [](const BoundSpecialization& s) { return places_of(*s.specialization); })
         .def_prop_ro("memory",
                      [](const BoundSpecialization& s) {
                          const MemoryReport& memory = s.specialization->memory;
@@ -345,14 +347,14 @@ void bind_program(nb::module_& module) {
                      [](const BoundProgram& program) { return program.runner->threads(); });
 
     nb::class_<Stepper>(module, "Stepper")
-        .def(nb::new_([](nb::typed<nb::object, BoundProgram> program, nb::object inputs) {
-            return std::make_unique<Stepper>(std::move(program), std::move(inputs));
+        .def(nb::new_([](nb::handle_t<BoundProgram> program, nb::object inputs) {
+            return std::make_unique<Stepper>(nb::borrow(program), std::move(inputs));
         }))
         .def_prop_ro("next", &Stepper::next)
         .def_prop_ro("steps", &Stepper::steps)
         .def_prop_ro("outputs", &Stepper::outputs)
         .def("step", &Stepper::step)
-        .def("bytes", [](nb::handle self, std::size_t buffer) {
+        .def("bytes", [](nb::handle_t<Stepper> self, std::size_t buffer) {
             return nb::inst_ptr<Stepper>(self)->bytes(self, buffer);
         });
 

@@ -106,8 +106,9 @@ MemoryPlan plan_memory(std::span<const std::int64_t> bytes, const ConflictGraph&
 
     // As they are born: chains of equal sizes pack best that way.
     const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
-        if (lifetimes[a].first != lifetimes[b].first) return lifetimes[a].first < lifetimes[b].first;
-        return bytes[a] > bytes[b];
+        const std::uint32_t born_a = lifetimes[a].first;
+        const std::uint32_t born_b = lifetimes[b].first;
+        return born_a != born_b ? born_a < born_b : bytes[a] > bytes[b];
     };
     std::ranges::sort(order, earlier);
     try_order();

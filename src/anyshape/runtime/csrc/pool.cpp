@@ -1,5 +1,7 @@
 #include "pool.h"
 
+#include <sys/mman.h>
+
 #include <bit>
 #include <cstdlib>
 #include <memory>
@@ -9,11 +11,21 @@ namespace anyshape {
 namespace {
 
 constexpr std::size_t smallest = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::size_t bytes_in(int bucket) { return smallest << bucket; }
 
 int bucket_for(std::size_t bytes) {
     return bytes <= smallest ? 0 : static_cast<int>(std::bit_width((bytes - 1) / smallest));
+}
+
+// Large blocks are made of huge pages where the system agrees: far fewer faults on first use.
+std::byte* allocate(std::size_t bytes) {
+    const bool large = bytes >= huge_page;
+    void* data = std::aligned_alloc(large ? huge_page : smallest, bytes);
+    if (data == nullptr) throw std::bad_alloc();
+    if (large) madvise(data, bytes, MADV_HUGEPAGE);
+    return static_cast<std::byte*>(data);
 }
 
 }  // namespace
@@ -32,20 +44,16 @@ PoolBlock Pool::take(std::size_t bytes) {
     if (bucket >= buckets) throw std::bad_alloc();
     {
         const std::lock_guard lock(mutex_);
-        metrics_.used_bytes += bytes_in(bucket);
-        if (Idle* block = idle_[static_cast<std::size_t>(bucket)]) {
-            idle_[static_cast<std::size_t>(bucket)] = block->next;
+        if (Idle*& first = idle_[static_cast<std::size_t>(bucket)]) {
             metrics_.idle_bytes -= bytes_in(bucket);
-            return {reinterpret_cast<std::byte*>(block), bucket};
+            metrics_.used_bytes += bytes_in(bucket);
+            return {reinterpret_cast<std::byte*>(std::exchange(first, first->next)), bucket};
         }
     }
-    void* fresh = std::aligned_alloc(smallest, bytes_in(bucket));
-    if (fresh == nullptr) {
-        const std::lock_guard lock(mutex_);
-        metrics_.used_bytes -= bytes_in(bucket);
-        throw std::bad_alloc();
-    }
-    return {static_cast<std::byte*>(fresh), bucket};
+    PoolBlock block(allocate(bytes_in(bucket)), bucket);
+    const std::lock_guard lock(mutex_);
+    metrics_.used_bytes += bytes_in(bucket);
+    return block;
 }
 
 void Pool::give_back(std::byte* data, int bucket) noexcept {

@@ -9,8 +9,8 @@
 
 namespace anyshape {
 
-// Copies elements of `item_bytes` in row-major order. Strides are in bytes, of any sign or zero, and
-// nothing is assumed of the alignment of `from`. `sizes` and `strides` have one number per axis.
+// Copies elements of `item_bytes` in row-major order. `sizes` and `strides` have one number per
+// axis. Strides are in bytes, of any sign or zero; `from` may be aligned to nothing.
 void copy_strided(std::byte* to, const std::byte* from, std::span<const std::int64_t> sizes,
                   std::span<const std::int64_t> strides, std::size_t item_bytes) noexcept;
 

@@ -46,7 +46,7 @@ class Team {
     int members() const noexcept { return 1 + static_cast<int>(workers_.size()); }
 
     // Calls work(what, 0) on this thread and work(what, m) on those workers m < members that come
-    // in time; returns when all are done. Returns false, having called nothing, if the team is busy.
+    // in time; returns when all are done. If the team is busy, returns false and calls nothing.
     bool try_run(Job job, int members) noexcept;
 
    private:

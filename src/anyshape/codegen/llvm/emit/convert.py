@@ -12,6 +12,7 @@ from anyshape.codegen.llvm.math.boundary import (
     Type,
     Value,
     constant,
+    element_of,
     int_type,
     intrinsic,
     ir,
@@ -135,8 +136,7 @@ def _to_nearest_float(b: Builder, value: Value) -> Value:
 
 
 def _integer_to_integer(b: Builder, source: DType, value: Value, kind: Type) -> Value:
-    width = constant(kind, 0).type
-    target_bits = (width.element if lanes_of(width) else width).width
+    target_bits = element_of(kind).width
     if target_bits == source.bits:
         return value
     if target_bits < source.bits:

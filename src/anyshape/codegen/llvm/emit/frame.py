@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from anyshape.codegen.llvm.emit.isa import InstructionSet
 from anyshape.codegen.llvm.emit.lanes import Lanes, Tile
 from anyshape.codegen.llvm.emit.scope import Scope
-from anyshape.codegen.llvm.emit.types import I64, register_type
+from anyshape.codegen.llvm.emit.types import I64, POINTER, register_type
 from anyshape.codegen.llvm.math.boundary import Builder, Type, Value, ir
 from anyshape.ir.types import DType
 from anyshape.sym import Predicate
@@ -44,7 +44,10 @@ class Unit:
         return Slot(op, dtype, lanes, tuple(self.reserve(kind) for _ in range(parts)))
 
     def reserve(self, kind: Type) -> Value:
-        return self.stack.alloca(kind)
+        """Room on the stack."""
+        place = self.stack.alloca(kind)
+        place.type = POINTER  # llvmlite still writes `float*`, which LLVM merely tolerates
+        return place
 
     def spare(self, lanes: int | None) -> Value:
         """Memory that may be read and written instead of what must not be touched."""

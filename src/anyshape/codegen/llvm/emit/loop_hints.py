@@ -9,7 +9,7 @@ from anyshape.codegen.llvm.math.boundary import Module, ir
 _HINTS = ("llvm.loop.unroll.disable", "llvm.loop.vectorize.enable")
 
 
-class _LoopId(ir.MDValue):  # type: ignore[misc]
+class _LoopId(ir.MDValue):
     """LLVM knows a loop by a distinct node that names itself first; llvmlite cannot write one."""
 
     def descr(self, buf: Any) -> None:

@@ -11,8 +11,8 @@ from anyshape.loop import Apply, For, Load, Scalar, Store
 from anyshape.sym import Symbol
 
 MAX_PARTS = 4
-_WORK_OF_A_TILE = 48  # instructions, roughly, after which more parts hide nothing more
-_EXPENSIVE = dict.fromkeys(FUNCTIONS, 16) | {"sqrt": 4, "div": 4, "rsqrt": 8, "pow": 60}
+_WORK_OF_A_TILE = 96  # instructions, roughly, after which more parts hide nothing more
+_EXPENSIVE = dict.fromkeys(FUNCTIONS, 16) | {"sqrt": 4, "div": 4, "rsqrt": 8, "pow": 64}
 
 
 def is_vectorised(loop: For) -> bool:
