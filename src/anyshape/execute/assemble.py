@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyshape.codegen.compiler import Compiler
-from anyshape.codegen.llvm.emit import emit_kernel
+from anyshape.codegen.llvm.emitting import emit_kernel
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.types import Array
 from anyshape.plan.schedule import (
