@@ -8,9 +8,10 @@ their own words in errors. There is no truth value: a prover decides, or `holds`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from anyshape.sym.factor import Mod
 from anyshape.sym.symbol import Symbol
@@ -50,21 +51,38 @@ class _Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Equal(_Relation):
-    """lhs == rhs. `0 == x % 8` keeps its remainder on the right: turned around it is Divisible."""
+class _Comparison(_Relation):
+    """A relation that is written with a sign between its sides."""
+
+    sign: ClassVar[str]
+    test: ClassVar[Callable[[int, int], bool]]
 
     lhs: Dim
     rhs: Dim
+
+    @property
+    def sides(self) -> tuple[Dim, Dim]:
+        return self.lhs, self.rhs
+
+    def holds(self, binding: Mapping[Symbol, int]) -> bool:
+        return type(self).test(*self._values(binding))
+
+    def __str__(self) -> str:
+        return f"{self.lhs} {self.sign} {self.rhs}"
+
+
+@dataclass(frozen=True, slots=True)
+class Equal(_Comparison):
+    """lhs == rhs. `0 == x % 8` keeps its remainder on the right: turned around it is Divisible."""
+
+    sign = "=="
+    test = operator.eq
 
     def __post_init__(self) -> None:
         if isinstance(self.lhs.factor, Mod) and self.rhs.constant == 0:
             remainder, zero = self.lhs, self.rhs
             object.__setattr__(self, "lhs", zero)
             object.__setattr__(self, "rhs", remainder)
-
-    @property
-    def sides(self) -> tuple[Dim, Dim]:
-        return self.lhs, self.rhs
 
     @property
     def negation(self) -> NotEqual:
@@ -79,81 +97,41 @@ class Equal(_Relation):
         plain = all(side.is_constant or side.symbol for side in self.sides)
         return "affine-equal" if not plain and all(map(_is_affine, self.sides)) else "equal"
 
-    def holds(self, binding: Mapping[Symbol, int]) -> bool:
-        lhs, rhs = self._values(binding)
-        return lhs == rhs
-
-    def __str__(self) -> str:
-        return f"{self.lhs} == {self.rhs}"
-
 
 @dataclass(frozen=True, slots=True)
-class NotEqual(_Relation):
+class NotEqual(_Comparison):
     """lhs != rhs."""
 
-    lhs: Dim
-    rhs: Dim
-
-    @property
-    def sides(self) -> tuple[Dim, Dim]:
-        return self.lhs, self.rhs
+    sign = "!="
+    test = operator.ne
 
     @property
     def negation(self) -> Equal:
         return Equal(self.lhs, self.rhs)
 
-    def holds(self, binding: Mapping[Symbol, int]) -> bool:
-        lhs, rhs = self._values(binding)
-        return lhs != rhs
-
-    def __str__(self) -> str:
-        return f"{self.lhs} != {self.rhs}"
-
 
 @dataclass(frozen=True, slots=True)
-class LessEqual(_Relation):
+class LessEqual(_Comparison):
     """lhs <= rhs."""
 
-    lhs: Dim
-    rhs: Dim
-
-    @property
-    def sides(self) -> tuple[Dim, Dim]:
-        return self.lhs, self.rhs
+    sign = "<="
+    test = operator.le
 
     @property
     def negation(self) -> Less:
         return Less(self.rhs, self.lhs)
 
-    def holds(self, binding: Mapping[Symbol, int]) -> bool:
-        lhs, rhs = self._values(binding)
-        return lhs <= rhs
-
-    def __str__(self) -> str:
-        return f"{self.lhs} <= {self.rhs}"
-
 
 @dataclass(frozen=True, slots=True)
-class Less(_Relation):
+class Less(_Comparison):
     """lhs < rhs."""
 
-    lhs: Dim
-    rhs: Dim
-
-    @property
-    def sides(self) -> tuple[Dim, Dim]:
-        return self.lhs, self.rhs
+    sign = "<"
+    test = operator.lt
 
     @property
     def negation(self) -> LessEqual:
         return LessEqual(self.rhs, self.lhs)
-
-    def holds(self, binding: Mapping[Symbol, int]) -> bool:
-        lhs, rhs = self._values(binding)
-        return lhs < rhs
-
-    def __str__(self) -> str:
-        return f"{self.lhs} < {self.rhs}"
 
 
 @dataclass(frozen=True, slots=True)
