@@ -16,10 +16,10 @@ requirements = $(PY) -c 'import tomllib; \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test demo lint unit format fuzz sanitize wheel clean
+.PHONY: help test demo lint unit format fuzz fuzz-native sanitize wheel clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
 test: lint unit  ## everything CI runs: lint, then the tests
 
@@ -41,6 +41,9 @@ format: $(VENV)/.test-deps  ## rewrite the sources in the project's style
 
 fuzz: $(VENV)/.test-deps  ## random graphs: inferred against actual shapes
 	$(PY) -m tests.fuzz.run --graphs 2000 $(ARGS)
+
+fuzz-native: $(VENV)/.test-deps  ## random graphs: compiled against interpreted
+	$(PY) -m tests.fuzz.native --graphs 500 $(ARGS)
 
 sanitize: $(VENV)/.test-deps  ## damaged object code, and the team under load, with ASan and TSan
 	$(PY) -m tests.native.make_objects build/sanitize/objects

@@ -1,6 +1,9 @@
-"""A short run of the fuzzer in every test run; `make fuzz` is the long one."""
+"""A short run of the fuzzers in every test run; `make fuzz` and `make fuzz-native` are long."""
+
+from collections import Counter
 
 import pytest
+from tests.fuzz.native import check_native
 from tests.fuzz.run import Tally, check
 
 
@@ -11,3 +14,12 @@ def test_random_graphs(block: int) -> None:
         check(100_000 + seed, tally)
     assert tally.runs > 25
     assert tally.nodes_checked > 500
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_graphs_run_natively(block: int) -> None:
+    tally: Counter[str] = Counter()
+    for seed in range(block * 10, block * 10 + 10):
+        check_native(200_000 + seed, tally)
+    assert tally["runs"] > 10
+    assert tally["kernels"] > 10

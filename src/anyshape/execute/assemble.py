@@ -20,6 +20,7 @@ from anyshape.plan.schedule import (
     Schedule,
     StepPlan,
     WeightStore,
+    outputs_of,
     tensors,
 )
 from anyshape.plan.shape_program import Words, program_text
@@ -141,7 +142,7 @@ def _outputs(plan: Schedule, words: Words) -> tuple[Output, ...]:
             tuple(words.word(dim) for dim in value.tensor.shape),
             numbers[value],
         )
-        for value in plan.graph.results
+        for value in outputs_of(plan.graph)
     )
 
 

@@ -20,7 +20,7 @@ from anyshape.passes import PIPELINE, Pass, PassReport, run_passes
 from anyshape.passes.expand import Expand
 from anyshape.passes.fuse import Fuse
 from anyshape.passes.results import OwnResults
-from anyshape.plan.schedule import schedule
+from anyshape.plan.schedule import outputs_of, schedule
 from anyshape.runtime import cpu_identity, machine
 from anyshape.runtime.failures import CheckFailedError, InputDtypeError, InputRankError
 from anyshape.runtime.program import Metrics, Specialization
@@ -47,10 +47,12 @@ class Executable:
         self._assembled = assembled
         self._bindings = bindings
         self._run = assembled.program.run
+        self._repeats = _repeats(graph)
 
     def __call__(self, *arrays: Any) -> tuple[Array, ...]:
         try:
-            return self._run(arrays)
+            results = self._run(arrays)
+            return self._repeated(results) if self._repeats else results
         except CheckFailedError as failure:
             self._explain(failure)
         except InputRankError as failure:
@@ -61,6 +63,15 @@ class Executable:
             fix = f"pass {failure.name}.astype({failure.expected})"
             subject = f"input '{failure.name}'"
             raise DTypeError(subject, failure.expected, failure.found, fix) from None
+
+    def _repeated(self, outputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Results that are returned more than once, each time in memory of its own."""
+        seen: set[int] = set()
+        results: list[Array] = []
+        for number in self._repeats:
+            results.append(outputs[number].copy() if number in seen else outputs[number])
+            seen.add(number)
+        return tuple(results)
 
     def _explain(self, failure: CheckFailedError) -> NoReturn:
         """The same check made by the plan in Python, which knows names and sources."""
@@ -98,6 +109,14 @@ def compile_graph(graph: Graph, options: Options | None = None) -> Executable:
     bindings = entry_plan(passed.graph)
     assembled = assemble(schedule(passed.graph), bindings, compiler)
     return Executable(graph, passed.graph, passed.reports, assembled, bindings)
+
+
+def _repeats(graph: Graph) -> tuple[int, ...]:
+    """The output of each result, if some result is returned more than once."""
+    outputs = outputs_of(graph)
+    if len(outputs) == len(graph.results):
+        return ()
+    return tuple(outputs.index(value) for value in graph.results)
 
 
 def _check_supported(graph: Graph) -> None:

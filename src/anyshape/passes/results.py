@@ -1,7 +1,7 @@
 """Results that are no kernel's own output get a kernel that copies them.
 
-A result of the graph has memory of its own, which its caller keeps. An input, a constant, a reshape
-or a value that is returned twice has not.
+A result of the graph has memory of its own, which its caller keeps. An input, a constant or a
+reshape has not.
 """
 
 from __future__ import annotations
@@ -27,16 +27,12 @@ class OwnResults:
 
 
 class _Copier(Rebuilder):
-    def __init__(self) -> None:
-        self.seen: set[Value] = set()
-
     def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
         """Regions stay as they are: only the graph's own results leave it."""
         return builder.node(node.op, operands, node.attrs, node.regions, node.late)
 
     def result(self, value: Value, builder: Builder) -> Value:
-        if value.node.op.name == "kernel" and value not in self.seen:
-            self.seen.add(value)
+        if value.node.op.name == "kernel":
             return value
         inner = builder.nested()
         body = inner.region([inner.param(value.type)])

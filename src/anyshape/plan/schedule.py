@@ -153,7 +153,7 @@ class _Scheduler:
         if number in self.alias_of:
             return AliasStore(self.alias_of[number])
         if value in self.graph.results:
-            return OutputStore(self.graph.results.index(value))
+            return OutputStore(outputs_of(self.graph).index(value))
         users = self.users[number]
         return ArenaStore(min(users), max(users), self._conflicts(number, before))
 
@@ -178,6 +178,11 @@ def _ancestors(steps: list[StepPlan]) -> list[frozenset[int]]:
     for step in steps:
         found.append(frozenset(step.waits).union(*(found[wait] for wait in step.waits)))
     return found
+
+
+def outputs_of(graph: Graph) -> list[Value]:
+    """The results, each once."""
+    return list(dict.fromkeys(graph.results))
 
 
 def tensors(graph: Graph) -> list[TensorType]:

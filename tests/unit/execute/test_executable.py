@@ -65,7 +65,7 @@ def test_a_jitted_function_with_shared_and_direct_results() -> None:
     @ash.jit
     def several(x: ash.f32["n", "m"]):
         y = ash.exp(x)
-        return x, y, y, y.reshape(-1), np.float32(3)
+        return x, y, y, y.reshape(-1), np.float32(3), x
 
     compiled = ash.compile(several)
     (x,) = random_arrays((3, 5))
