@@ -11,6 +11,7 @@ from anyshape.codegen.compiler import Compiler
 from anyshape.codegen.llvm.emitting import emit_kernel
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.types import Array
+from anyshape.lower.packing import pack
 from anyshape.plan.schedule import (
     AliasStore,
     ArenaStore,
@@ -99,7 +100,7 @@ class _Weights:
     def address(self, store: WeightStore) -> int:
         value = store.constant.value
         array = value.array if isinstance(value, TensorLiteral) else self.store.array(value)
-        dense = np.ascontiguousarray(array)
+        dense = pack(array, store.packing) if store.packing else np.ascontiguousarray(array)
         self.arrays.append(dense)
         return dense.ctypes.data
 

@@ -16,7 +16,9 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import entry_plan
 from anyshape.ir.opdef import PARAM, Trait
 from anyshape.ir.types import Array
+from anyshape.lower.tiling import tiling_for
 from anyshape.passes import PIPELINE, Pass, PassReport, run_passes
+from anyshape.passes.columns_last import ColumnsLast
 from anyshape.passes.expand import Expand
 from anyshape.passes.fuse import Fuse
 from anyshape.passes.results import OwnResults
@@ -29,6 +31,7 @@ from anyshape.sym import Axis, BindingPlan
 PASSES: tuple[Pass, ...] = (
     Expand(),  # first: what no kernel takes whole becomes primitives
     *PIPELINE,
+    ColumnsLast(),  # then: transpositions, which may join what comes before them
     Fuse(),  # then: what is computed together
     OwnResults(),  # last: what callers keep has memory of its own
 )
@@ -107,7 +110,8 @@ def compile_graph(graph: Graph, options: Options | None = None) -> Executable:
         host_target(cpu_identity()), cpus=machine().cpus, cache=object_cache(options)
     )
     bindings = entry_plan(passed.graph)
-    assembled = assemble(schedule(passed.graph), bindings, compiler)
+    plan = schedule(passed.graph, tiling_for(machine().vector_isa))
+    assembled = assemble(plan, bindings, compiler)
     return Executable(graph, passed.graph, passed.reports, assembled, bindings)
 
 

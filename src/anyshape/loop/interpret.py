@@ -23,6 +23,7 @@ from anyshape.loop.ir import (
     Literal,
     Load,
     Local,
+    Multiply,
     Number,
     Scalar,
     Statement,
@@ -37,6 +38,9 @@ def run_kernel(kernel: Kernel, buffers: Sequence[Array], sizes: Sequence[int]) -
     """Runs all tasks in order; written buffers are changed in place."""
     memory = dict(zip((b.name for b in kernel.buffers), buffers, strict=True))
     bound = dict(zip(kernel.sizes, sizes, strict=True))
+    for buffer in kernel.scratch:
+        shape = tuple(dim.evaluate({}) for dim in buffer.shape)
+        memory[buffer.name] = np.zeros(shape, buffer.dtype.numpy)
     for task in range(kernel.tasks.evaluate(bound)):
         _Frame(memory, {**bound, kernel.task: task}).run(kernel.body)
 
@@ -68,6 +72,8 @@ class _Frame:
                 self.locals[local.name] = _apply(self.combine[local.name], args, local.dtype)
             case For():
                 self._loop(statement)
+            case Multiply():
+                self._multiply(statement)
             case _:
                 assert_never(statement)
 
@@ -78,6 +84,21 @@ class _Frame:
         for index in range(loop.extent.evaluate(self.symbols)):
             self.symbols[loop.index] = index
             self.run(loop.body)
+
+    def _multiply(self, product: Multiply) -> None:
+        rows, columns, depth = (
+            dim.evaluate(self.symbols) for dim in (product.rows, product.columns, product.depth)
+        )
+        lhs, rhs = (self.memory[side.buffer.name] for side in (product.lhs, product.rhs))
+        dtype = product.tile.dtype
+        for i, j in np.ndindex(rows, columns):
+            total = self.value(Literal.of(0, dtype))
+            for k in range(depth):
+                x = _element(lhs, product.lhs.place(i, k, self.symbols))
+                w = _element(rhs, product.rhs.place(k, j, self.symbols))
+                factors = [_apply("cast", (factor,), dtype) for factor in (x, w)]
+                total = _apply("add", (total, _apply("mul", factors, dtype)), dtype)
+            self.memory[product.tile.name][i, j] = total
 
     def _place(self, buffer: Buffer, index: Sequence[Any]) -> tuple[int, ...]:
         place = tuple(dim.evaluate(self.symbols) for dim in index)
@@ -103,6 +124,13 @@ class _Frame:
                 return self.value(inside if holds else outside)
             case _:
                 assert_never(scalar)
+
+
+def _element(array: Array, place: int) -> Any:
+    """An element of a flat buffer."""
+    if not 0 <= place < array.size:
+        raise VerifyError("matrix product", f"{place} is outside {array.size} elements")
+    return array[place]
 
 
 def _apply(op: str, args: Sequence[Any], dtype: DType) -> Any:

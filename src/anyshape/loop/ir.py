@@ -18,6 +18,7 @@ at once is the emitter's business, and `For.vector` says only where that is allo
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anyshape.ir.types import DType, Shape, bool_, i64
@@ -175,7 +176,43 @@ class For:
     vector: bool = False
 
 
-Statement = Let | Bind | Store | Update | For
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A matrix in a flat buffer: element (i, j) is at start + i * strides[0] + j * strides[1]."""
+
+    buffer: Buffer
+    start: Dim
+    strides: tuple[Dim, Dim]
+
+    def place(self, i: int, j: int, symbols: Mapping[Symbol, int]) -> int:
+        down, right = (stride.evaluate(symbols) for stride in self.strides)
+        return self.start.evaluate(symbols) + i * down + j * right
+
+
+@dataclass(frozen=True, slots=True)
+class Multiply:
+    """tile[i, j] = sum over k < depth of lhs[i, k] * rhs[k, j], for i < rows and j < columns.
+
+    The tile is scratch; what it holds beyond `rows` and `columns` is arbitrary afterwards. Sums are
+    made in its dtype, in the order of k. The columns of rhs are next to each other. Nothing outside
+    the two matrices is read.
+    """
+
+    tile: Buffer
+    lhs: Matrix
+    rhs: Matrix
+    rows: Dim
+    columns: Dim
+    depth: Dim
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        sides = (self.lhs, self.rhs)
+        places = (dim for side in sides for dim in (side.start, *side.strides))
+        return (*places, self.rows, self.columns, self.depth)
+
+
+Statement = Let | Bind | Store | Update | For | Multiply
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +225,7 @@ class Kernel:
     tasks: Dim
     body: tuple[Statement, ...]
     facts: Facts = NO_FACTS  # what holds of the sizes
+    scratch: tuple[Buffer, ...] = ()  # memory of one task, of constant size
 
     @property
     def results(self) -> tuple[Buffer, ...]:

@@ -8,7 +8,7 @@ them. Accesses become flat: the buffer is seen as one axis.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from anyshape.loop.ir import Buffer, Index, Statement
@@ -24,12 +24,16 @@ class Space:
     body: tuple[Statement, ...]
 
 
-def merged(space: Space) -> Space:
-    """The nest with as few loops as the accesses allow; all accesses flat."""
+def merged(space: Space, apart: Set[int] = frozenset()) -> Space:
+    """The nest with as few loops as the accesses allow; all accesses flat.
+
+    Loops at the depths in `apart` are not merged with the one around them.
+    """
     flat = Space(space.indices, flattened(space.body))
     pair = len(flat.indices) - 2
     while pair >= 0:
-        flat = _merge_pair(flat, pair) if _mergeable(flat, pair) else flat
+        if pair + 1 not in apart and _mergeable(flat, pair):
+            flat = _merge_pair(flat, pair)
         pair -= 1
     return flat
 

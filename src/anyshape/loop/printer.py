@@ -17,6 +17,8 @@ from anyshape.loop.ir import (
     Literal,
     Load,
     Local,
+    Matrix,
+    Multiply,
     Number,
     Scalar,
     Statement,
@@ -33,6 +35,7 @@ def kernel_text(kernel: Kernel) -> str:
     buffers = ", ".join(map(_buffer, kernel.buffers))
     lines = [f"kernel ({sizes}; {buffers}) tasks {kernel.task} < {kernel.tasks} {{"]
     lines += [INDENT + line for line in kernel.facts.as_text().splitlines()]
+    lines += [f"{INDENT}scratch {_buffer(buffer)}" for buffer in kernel.scratch]
     lines += [INDENT + line for statement in kernel.body for line in _lines(statement)]
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -64,8 +67,15 @@ def _lines(statement: Statement) -> Iterator[str]:
             yield f"{local.name} <- {scalar_text(value)}"
         case For():
             yield from _for_lines(statement)
+        case Multiply(tile, lhs, rhs, rows, columns, depth):
+            size = shape_text((rows, columns))
+            yield f"{tile.name}{size} = {_matrix(lhs)} @ {_matrix(rhs)} over {depth}"
         case _:
             assert_never(statement)
+
+
+def _matrix(matrix: Matrix) -> str:
+    return f"{matrix.buffer.name}[{matrix.start}] strides {shape_text(matrix.strides)}"
 
 
 def _for_lines(loop: For) -> Iterator[str]:

@@ -16,6 +16,8 @@ from anyshape.loop.ir import (
     Literal,
     Load,
     Local,
+    Matrix,
+    Multiply,
     Number,
     Scalar,
     Statement,
@@ -42,8 +44,17 @@ def map_statement(statement: Statement, dims: Mapping[Symbol, Dim], access: Acce
         case For(index, extent, body, states, vector):
             inner = tuple(map_statement(item, dims, access) for item in body)
             return For(index, extent.substitute(dims), inner, states, vector)
+        case Multiply(tile, lhs, rhs, rows, columns, depth):
+            sides = _map_matrix(lhs, dims), _map_matrix(rhs, dims)
+            sizes = (dim.substitute(dims) for dim in (rows, columns, depth))
+            return Multiply(tile, *sides, *sizes)
         case _:
             assert_never(statement)
+
+
+def _map_matrix(matrix: Matrix, dims: Mapping[Symbol, Dim]) -> Matrix:
+    down, right = (stride.substitute(dims) for stride in matrix.strides)
+    return Matrix(matrix.buffer, matrix.start.substitute(dims), (down, right))
 
 
 def map_scalar(value: Scalar, dims: Mapping[Symbol, Dim], access: AccessMap) -> Scalar:
@@ -100,6 +111,8 @@ def plain_dims(body: Sequence[Statement]) -> Iterator[Dim]:
             case For(_, extent, inner, _, _):
                 yield extent
                 yield from plain_dims(inner)
+            case Multiply():
+                yield from statement.dims
             case _:
                 assert_never(statement)
 

@@ -22,6 +22,7 @@ from anyshape.loop.ir import (
     Literal,
     Load,
     Local,
+    Multiply,
     Number,
     Scalar,
     Statement,
@@ -97,6 +98,8 @@ class _Around:
                 return self, self._scalar(value)
             case For():
                 return self, self._loop(statement)
+            case Multiply():
+                return self, self._multiply(statement)
             case _:
                 assert_never(statement)
 
@@ -104,6 +107,19 @@ class _Around:
         states = {state.local.name: state.local for state in loop.accumulators}
         self.locals.update(states)
         return self.within(loop.index, loop.extent).check(loop.body)
+
+    def _multiply(self, product: Multiply) -> list[Access]:
+        """Bounds are those of whoever made it: the matrices of its loops tile whole matrices."""
+        for dim in product.dims:
+            self._known(dim)
+        if product.tile not in self.kernel.scratch:
+            raise VerifyError(f"tile '{product.tile.name}'", "is not scratch of this kernel")
+        for side in (product.lhs, product.rhs):
+            if side.buffer not in self.kernel.buffers or len(side.buffer.shape) != 1:
+                raise VerifyError(f"buffer '{side.buffer.name}'", "is not given, or not flat")
+        if product.rhs.strides[1] != 1:
+            raise VerifyError(f"matrix '{product.rhs.buffer.name}'", "has columns apart")
+        return []
 
     def _same(self, local: Local, value: Scalar) -> None:
         if local.dtype != value.dtype:
@@ -114,7 +130,8 @@ class _Around:
             raise VerifyError(f"index '{dim}'", f"uses '{symbol}', which is not defined here")
 
     def _access(self, buffer: Buffer, index: Index) -> list[Access]:
-        if buffer not in self.kernel.buffers or len(index) != len(buffer.shape):
+        given = (*self.kernel.buffers, *self.kernel.scratch)
+        if buffer not in given or len(index) != len(buffer.shape):
             raise VerifyError(f"buffer '{buffer.name}'", "is not given, or has another rank")
         for dim in index:
             self._known(dim)

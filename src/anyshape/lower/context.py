@@ -8,7 +8,7 @@ inner loop is computed outside of it, and what is used twice is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import assert_never, cast
@@ -49,9 +49,16 @@ class Level:
 class Lowering:
     """The scalars of one region."""
 
-    def __init__(self, region: Region, buffers: Sequence[Buffer], scope: FactScope) -> None:
+    def __init__(
+        self,
+        region: Region,
+        buffers: Sequence[Buffer],
+        scope: FactScope,
+        given: Mapping[Value, Buffer] | None = None,
+    ) -> None:
         self.region = region
         self.buffers = buffers
+        self.given = given or {}  # values that are computed elsewhere, perhaps in a wider dtype
         self.scope = scope
         self.levels = [Level(set())]
         self._numbers = count()
@@ -71,6 +78,8 @@ class Lowering:
 
     def _make(self, value: Value, index: Index, conditions: Conditions) -> Scalar:
         node = value.node
+        if value in self.given:
+            return self._converted(Load(self.given[value], index), value.tensor.dtype)
         if node.op is not PARAM:
             return index_rule(node)(self, node, index, conditions)
         buffer = self.buffers[cast(ParamAttrs, node.attrs).index]
@@ -78,6 +87,10 @@ class Lowering:
         return self.let(
             Guard(conditions, load, Literal.of(0, buffer.dtype)) if conditions else load
         )
+
+    def _converted(self, load: Load, dtype: DType) -> Scalar:
+        local = self.let(load)
+        return local if local.dtype == dtype else self.apply("cast", (local,), dtype)
 
     def apply(self, op: str, args: Sequence[Scalar], dtype: DType) -> Scalar:
         return self.let(Apply(op, tuple(args), dtype))

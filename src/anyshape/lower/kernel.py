@@ -1,14 +1,15 @@
 """From a region to a kernel: which loops there are, which of them are tasks, which are vectors.
 
 A region without reductions is a *map*: its loops merge where memory allows. A region with
-reductions is a *row* kernel: one task per row, the reductions and the final pass inside. Sizes of
-the graph become the kernel's own `n0, n1, …`, so that equal kernels have equal text.
+reductions is a *row* kernel: one task per row, the reductions and the final pass inside. A matrix
+product and what follows it is a kernel of register tiles (`matrix.py`). Sizes of the graph become
+the kernel's own `n0, n1, …`, so that equal kernels have equal text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 
 from anyshape.ir.node import Region
 from anyshape.ir.opdef import Trait
@@ -19,7 +20,11 @@ from anyshape.loop.merge import Space, flat_buffer, flattened, merged
 from anyshape.loop.printer import row_major
 from anyshape.loop.rewrite import substitute
 from anyshape.lower.context import Level, Lowering
+from anyshape.lower.matrix import MatrixPlan, matrix_kernel
+from anyshape.lower.matrix_form import matrix_form
 from anyshape.lower.movement import delinear
+from anyshape.lower.packing import Packing
+from anyshape.lower.tiling import WIDE, Tiling
 from anyshape.passes.expand import expanded_region
 from anyshape.sym import Axis, Dim, Facts, FactScope, Symbol, ceildiv, minimum, product
 
@@ -34,21 +39,36 @@ LOOPS = frozenset({Trait.REDUCTION, Trait.CONTRACTION})
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A kernel, and the dims of the graph that its sizes stand for."""
+    """A kernel, and the dims of the graph that its sizes stand for.
+
+    `packed` are operands that the kernel reads in panels: constants, stored so beforehand.
+    """
 
     kernel: Kernel
     sizes: tuple[Dim, ...]
+    packed: Mapping[int, Packing] = field(default_factory=dict[int, Packing])
 
 
-def lower_region(region: Region, facts: Facts) -> Lowered:
-    """The kernel of a region whose results all have one shape. `facts` hold around the region."""
+def lower_region(
+    region: Region, facts: Facts, constants: Set[int] = frozenset(), tiling: Tiling = WIDE
+) -> Lowered:
+    """The kernel of a region whose results all have one shape. `facts` hold around the region.
+
+    `constants` are the parameters that may be stored in whatever layout suits the kernel.
+    """
     symbols = size_symbols(region)
     names = {symbol: Dim.of(f"n{number}") for number, symbol in enumerate(symbols)}
     known = _renamed(facts, names)
     outer = FactScope.of(known, distinct_names=False)
     local = expanded_region(substitute_region(region, names), outer)
-    kernel = _kernel(local, known, tuple(names[symbol].symbol or TASK for symbol in symbols))
-    return Lowered(kernel, tuple(Dim.of(symbol) for symbol in symbols))
+    sizes = tuple(names[symbol].symbol or TASK for symbol in symbols)
+    dims = tuple(Dim.of(symbol) for symbol in symbols)
+    form = matrix_form(local, constants)
+    if isinstance(form, str):
+        return Lowered(_kernel(local, known, sizes), dims)
+    plan = MatrixPlan(form, tiling)
+    kernel = matrix_kernel(local, plan, *_buffers(local), known, sizes)
+    return Lowered(kernel, dims, {form.rhs.operand.param: plan.packing()} if form.packed else {})
 
 
 def size_symbols(region: Region) -> list[Symbol]:
@@ -77,8 +97,7 @@ def _rename_axis(axis: Axis, name: Dim) -> Axis:
 
 
 def _kernel(region: Region, facts: Facts, sizes: tuple[Symbol, ...]) -> Kernel:
-    inputs = tuple(_buffer(f"x{i}", type_) for i, type_ in enumerate(region.params))
-    outputs = tuple(_buffer(f"y{i}", type_, True) for i, type_ in enumerate(region.result_types))
+    inputs, outputs = _buffers(region)
     shape = region.results[0].tensor.shape
     indices = tuple(Symbol(f"i{axis}") for axis in range(len(shape)))
     reduces = any(node.op.traits & LOOPS for node in region.nodes())
@@ -86,6 +105,13 @@ def _kernel(region: Region, facts: Facts, sizes: tuple[Symbol, ...]) -> Kernel:
     low = Lowering(region, inputs, FactScope.of(facts))
     tasks, body = make(low, outputs, tuple(zip(indices, shape, strict=True)))
     return Kernel(tuple(map(flat_buffer, (*inputs, *outputs))), sizes, TASK, tasks, body, facts)
+
+
+def _buffers(region: Region) -> tuple[tuple[Buffer, ...], tuple[Buffer, ...]]:
+    """Those that are read and those that are written."""
+    inputs = tuple(_buffer(f"x{i}", type_) for i, type_ in enumerate(region.params))
+    outputs = tuple(_buffer(f"y{i}", type_, True) for i, type_ in enumerate(region.result_types))
+    return inputs, outputs
 
 
 def _buffer(name: str, type_: Type, written: bool = False) -> Buffer:

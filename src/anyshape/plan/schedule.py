@@ -7,6 +7,7 @@ first written. That depends on no size, so it is settled here, once.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import cast
 
@@ -15,6 +16,8 @@ from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
 from anyshape.ir.types import TensorType
 from anyshape.lower.kernel import Lowered, lower_region
+from anyshape.lower.packing import Packing
+from anyshape.lower.tiling import WIDE, Tiling
 from anyshape.ops.source import ConstantAttrs
 from anyshape.sym import Dim
 
@@ -35,9 +38,10 @@ class OutputStore:
 
 @dataclass(frozen=True, slots=True)
 class WeightStore:
-    """A constant's memory."""
+    """A constant's memory, in panels if a matrix product reads it so."""
 
     constant: ConstantAttrs
+    packing: Packing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,9 @@ class BufferPlan:
     @property
     def bytes(self) -> Dim:
         tensor = self.value.tensor
+        if isinstance(self.store, WeightStore) and self.store.packing is not None:
+            packed = self.store.packing.shape(self.store.constant.value.shape)
+            return Dim.of(math.prod(packed) * tensor.dtype.itemsize)
         return tensor.size * tensor.dtype.itemsize
 
 
@@ -91,16 +98,19 @@ class Schedule:
     steps: tuple[StepPlan, ...]
 
 
-def schedule(graph: Graph) -> Schedule:
+def schedule(graph: Graph, tiling: Tiling = WIDE) -> Schedule:
     """Plans a graph in which everything but sources and aliases is a kernel."""
-    return _Scheduler(graph).schedule()
+    return _Scheduler(graph, tiling).schedule()
 
 
 class _Scheduler:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, tiling: Tiling) -> None:
         self.graph = graph
+        self.tiling = tiling
         self.values: list[Value] = []
         self.numbers: dict[Value, int] = {}
+        self.packed: dict[tuple[Value, Packing], int] = {}  # constants in panels, once each
+        self.packings: dict[int, Packing] = {}
         self.alias_of: dict[int, int] = {}
         self.writer: dict[int, int] = {}  # buffer -> step
         self.users: dict[int, set[int]] = {}  # buffer -> steps that touch it
@@ -128,15 +138,30 @@ class _Scheduler:
 
     def _add_step(self, node: Node) -> None:
         step = len(self.steps)
+        constants = {i for i, v in enumerate(node.operands) if _is_constant(v)}
+        lowered = lower_region(node.regions[0], self.graph.facts, constants, self.tiling)
         roots = [self._root(value) for value in node.operands]
         waits = sorted({self.writer[root] for root in roots if root in self.writer})
-        buffers = tuple(self.numbers[value] for value in (*node.operands, *node.results))
-        lowered = lower_region(node.regions[0], self.graph.facts)
+        operands = (self._operand(v, lowered.packed.get(i)) for i, v in enumerate(node.operands))
+        buffers = (*operands, *(self.numbers[value] for value in node.results))
         self.steps.append(StepPlan(node, lowered, buffers, tuple(waits)))
         for value in node.results:
             self.writer[self.numbers[value]] = step
         for root in (*roots, *(self.numbers[value] for value in node.results)):
             self.users.setdefault(root, set()).add(step)
+
+    def _operand(self, value: Value, packing: Packing | None) -> int:
+        """The buffer that a kernel reads. A constant has one more for each packed form of it.
+
+        Its plain form stays too: the caller owns that memory, and other kernels may read it.
+        """
+        if packing is None:
+            return self.numbers[value]
+        number = self.packed.setdefault((value, packing), len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+            self.packings[number] = packing
+        return number
 
     # --- buffers ------------------------------------------------------------------------------
 
@@ -149,7 +174,7 @@ class _Scheduler:
         if node.op is PARAM:
             return InputStore(cast(ParamAttrs, node.attrs).index)
         if isinstance(node.attrs, ConstantAttrs):
-            return WeightStore(node.attrs)
+            return WeightStore(node.attrs, self.packings.get(number))
         if number in self.alias_of:
             return AliasStore(self.alias_of[number])
         if value in self.graph.results:
@@ -170,6 +195,10 @@ class _Scheduler:
     def _over(self, first: int, second: int, before: list[frozenset[int]]) -> bool:
         """Whether every use of `first` is over when `second` is written."""
         return self.users[first] <= before[self.writer[second]]
+
+
+def _is_constant(value: Value) -> bool:
+    return isinstance(value.node.attrs, ConstantAttrs)
 
 
 def _ancestors(steps: list[StepPlan]) -> list[frozenset[int]]:

@@ -22,6 +22,7 @@ The files, from the ground up:
     arithmetic, division, logic, convert, table    op name -> generator
     scope, lanes, index, condition                 where code goes; values; index expressions
     walk, safety, plan, split    questions about loops, and decisions
+    register_tile, multiply      matrix products
     frame, access, evaluate, accumulate, loops, kernel     statements
 """
 

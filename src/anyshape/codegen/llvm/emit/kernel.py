@@ -20,15 +20,16 @@ from anyshape.codegen.llvm.emit.index import index_lanes
 from anyshape.codegen.llvm.emit.isa import instruction_set
 from anyshape.codegen.llvm.emit.lanes import Lanes, lift
 from anyshape.codegen.llvm.emit.loops import in_range, write_loop
+from anyshape.codegen.llvm.emit.multiply import write_multiply
 from anyshape.codegen.llvm.emit.safety import made_safe
 from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
-from anyshape.codegen.llvm.emit.types import I64, POINTER, number
+from anyshape.codegen.llvm.emit.types import I64, POINTER, memory_type, number
 from anyshape.codegen.llvm.emit.walk import stored_buffers
 from anyshape.codegen.llvm.math.boundary import Builder, Function, Value, constant, ir
 from anyshape.codegen.llvm.target import Target
 from anyshape.ir.types import i64
-from anyshape.loop import Bind, For, Kernel, Let, Statement, Store, Update
-from anyshape.sym import Dim, LessEqual, Prover, Symbol
+from anyshape.loop import Bind, Buffer, For, Kernel, Let, Multiply, Statement, Store, Update
+from anyshape.sym import Dim, LessEqual, Prover, Symbol, product
 
 
 def emit_kernel(kernel: Kernel, target: Target, name: str = "kernel") -> str:
@@ -40,6 +41,7 @@ def emit_kernel(kernel: Kernel, target: Target, name: str = "kernel") -> str:
     scope = Scope(function.append_basic_block("start"), None)
     scope.prover = prover
     pointers, scope.indices = _read_block(stack, function.args[0], safe)
+    pointers |= {buffer.name: _scratch(stack, buffer) for buffer in kernel.scratch}
     unit = Unit(instruction_set(target), stack, pointers, checked)
     _write_tasks(unit, scope, safe, function)
     stack.branch(function.basic_blocks[1])
@@ -64,6 +66,14 @@ def _read_block(
     words = iter(range(len(names) + len(kernel.sizes)))
     pointers = {name: _word(b, block, next(words), POINTER) for name in names}
     return pointers, {symbol: _word(b, block, next(words), I64) for symbol in kernel.sizes}
+
+
+def _scratch(b: Builder, buffer: Buffer) -> Value:
+    """A buffer on the stack, at the start of a cache line."""
+    size = product(buffer.shape).evaluate({})
+    place = b.alloca(ir.ArrayType(memory_type(buffer.dtype), size))
+    place.align, place.type = 64, POINTER
+    return place
 
 
 def _word(b: Builder, block: Value, position: int, kind: object) -> Value:
@@ -104,6 +114,8 @@ def _write(frame: Frame, statement: Statement) -> None:
             accumulate.update(frame, frame.slots[local.name], Evaluator(frame).value(value))
         case For():
             write_loop(frame, statement, write_body)
+        case Multiply():
+            write_multiply(frame, statement)
         case _:
             assert_never(statement)
 

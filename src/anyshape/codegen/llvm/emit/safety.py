@@ -19,6 +19,7 @@ from anyshape.loop import (
     Let,
     Literal,
     Load,
+    Multiply,
     Scalar,
     Statement,
     Store,
@@ -62,6 +63,8 @@ class _Rewriter:
                 if self.prover.proves(Less(Dim.of(0), extent)) is not Answer.TRUE:
                     self._ranges[symbol] = extent
                 return Bind(symbol, self._scalar(value), extent)
+            case Multiply():
+                return statement
             case Let() | Update():
                 return replace(statement, value=self._scalar(statement.value))
 

@@ -12,6 +12,7 @@ from anyshape.loop import (
     Let,
     Load,
     Local,
+    Multiply,
     Scalar,
     Statement,
     Store,
@@ -53,7 +54,8 @@ def _within(scalar: Scalar, seen: set[int]) -> Iterator[Scalar]:
 
 
 def stored_buffers(body: Sequence[Statement]) -> frozenset[str]:
-    return frozenset(s.buffer.name for s in statements(body) if isinstance(s, Store))
+    stores = {s.buffer.name for s in statements(body) if isinstance(s, Store)}
+    return frozenset(stores | {s.tile.name for s in statements(body) if isinstance(s, Multiply)})
 
 
 def updated_locals(body: Sequence[Statement]) -> frozenset[str]:

@@ -1,0 +1,53 @@
+"""Constants in panels: the layout in which a matrix product reads them in one stream.
+
+    packed[batch, panel, k, column]      a panel has the columns of a register tile
+
+The last panel is filled up with zeros, which are multiplied but never stored.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyshape.ir.types import Array
+
+ALIGNMENT = 64  # a cache line
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Axes of the constant by their role in the product, and the columns of a panel."""
+
+    batch: tuple[int, ...]
+    depth: tuple[int, ...]
+    free: tuple[int, ...]
+    columns: int
+
+    def shape(self, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
+        """Of the packed form of an array of this shape."""
+        sizes = (self.batch, self.depth, self.free)
+        batch, depth, free = (math.prod(shape[axis] for axis in axes) for axes in sizes)
+        return batch, -(-free // self.columns), depth, self.columns
+
+
+def pack(array: Array, packing: Packing) -> Array:
+    """The constant in panels, at the start of a cache line."""
+    batch, panels, depth, columns = packing.shape(array.shape)
+    packed = aligned_zeros((batch, panels, depth, columns), array.dtype)
+    order = (*packing.batch, *packing.depth, *packing.free)
+    plain = array.transpose(order).reshape(batch, depth, -1 if array.size else 0)
+    for panel in range(panels):
+        part = plain[:, :, panel * columns : (panel + 1) * columns]
+        packed[:, panel, :, : part.shape[2]] = part
+    return packed
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+    """Zeros that start at a cache line."""
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.zeros(size + ALIGNMENT, np.uint8)
+    skip = -memory.ctypes.data % ALIGNMENT
+    return memory[skip : skip + size].view(dtype).reshape(shape)

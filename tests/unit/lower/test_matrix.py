@@ -1,0 +1,139 @@
+"""Which dots become matrix products, what their kernels look like, and how constants are packed."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.unit.codegen import matrix
+from tests.unit.codegen.matrix import is_matrix_kernel, lowered
+
+import anyshape as ash
+from anyshape.execute import compile_graph
+from anyshape.loop.printer import kernel_text
+from anyshape.loop.verify import verify_kernel
+from anyshape.lower.kernel import lower_region
+from anyshape.lower.matrix_form import MatrixForm, matrix_form
+from anyshape.lower.packing import Packing, pack
+from anyshape.passes.expand import expanded_region
+from anyshape.plan.schedule import WeightStore, schedule
+from anyshape.sym import FactScope
+
+PACKED = frozenset({1})
+
+
+@pytest.mark.parametrize("constants", [PACKED, frozenset[int]()])
+@pytest.mark.parametrize(
+    "function",
+    [matrix.plain, matrix.transposed, matrix.sequence, matrix.with_residual],
+)
+def test_every_access_is_proved(function: Any, constants: frozenset[int]) -> None:
+    kernel = lowered(function, constants).kernel
+    assert is_matrix_kernel(kernel)
+    assert verify_kernel(kernel) == []
+
+
+def test_text() -> None:
+    text = kernel_text(lower_region(matrix.plain.graph.body, matrix.plain.graph.facts).kernel)
+    assert "scratch sums: f32[6, 64]" in text
+    assert "@ x1[64*p] strides [n2, 1] over n1" in text
+
+
+def test_sizes_known_to_be_zero() -> None:
+    @ash.jit
+    def nothing(x: ash.f32[0, 4], w: ash.f32[4, "n"]):
+        return x @ w
+
+    (found,) = compile_graph(nothing.graph)(
+        np.ones((0, 4), np.float32), np.ones((4, 3), np.float32)
+    )
+    assert found.shape == (0, 3)
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@ash.jit
+def integers(x: ash.i32["m", "k"], w: ash.i32["k", "n"]):
+    return x @ w
+
+
+@ash.jit
+def by_a_vector(x: ash.f32["m", "k"], w: ash.f32["k"]):
+    return x @ w
+
+
+@ash.jit
+def summed(x: ash.f32["m", "k"], w: ash.f32["k", "n"]):
+    return ash.sum(x @ w, axis=-1)
+
+
+@ash.jit
+def computed_operand(x: ash.f32["m", "k"], w: ash.f32["k", "n"]):
+    return (x + 1) @ w
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (integers, "its numbers are integers"),
+        (by_a_vector, "it has no columns, or sums nothing"),
+        (summed, "it is not a single dot"),
+        (computed_operand, "an operand is computed inside the kernel"),
+        (matrix.weights_by_row, "columns of rhs are apart in memory"),
+    ],
+)
+def test_refusals_say_why(function: Any, why: str) -> None:
+    graph = function.graph
+    region = expanded_region(graph.body, FactScope.of(graph.facts, distinct_names=False))
+    assert matrix_form(region, frozenset()) == why
+
+
+def test_a_constant_that_is_read_twice_is_not_packed() -> None:
+    @ash.jit
+    def twice(x: ash.f32["m", 8], w: ash.f32[8, 8]):
+        return x @ w + w[0]
+
+    form = matrix_form(twice.graph.body, PACKED)
+    assert not isinstance(form, MatrixForm) or not form.packed
+
+
+# --- packing --------------------------------------------------------------------------------------
+
+
+def test_panels() -> None:
+    array = np.arange(30, dtype=np.float32).reshape(3, 10)
+    packed = pack(array, Packing((), (0,), (1,), 4))
+    assert packed.shape == (1, 3, 3, 4)
+    np.testing.assert_array_equal(packed[0, 1], array[:, 4:8])
+    np.testing.assert_array_equal(packed[0, 2, :, :2], array[:, 8:])
+    assert not packed[0, 2, :, 2:].any()
+    assert packed.ctypes.data % 64 == 0
+
+
+def test_panels_of_transposed_batches() -> None:
+    array = np.random.default_rng(0).normal(size=(5, 2, 7))  # columns, batch, depth
+    packed = pack(array, Packing((1,), (2,), (0,), 8))
+    assert packed.shape == (2, 1, 7, 8)
+    np.testing.assert_array_equal(packed[1, 0, :, :5], array[:, 1].T)
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0)])
+def test_empty_constants(shape: tuple[int, int]) -> None:
+    assert pack(np.zeros(shape, np.float32), Packing((), (0,), (1,), 4)).size == 0
+
+
+def test_a_weight_is_packed_once() -> None:
+    weight = np.random.default_rng(0).normal(size=(96, 96)).astype(np.float32)
+
+    @ash.jit
+    def layers(x: ash.f32["m", 96]):
+        return ash.relu(x @ weight) @ weight
+
+    executable = compile_graph(layers.graph)
+    buffers = schedule(executable.graph).buffers
+    packed = [b for b in buffers if isinstance(b.store, WeightStore) and b.store.packing]
+    assert len(packed) == 1
+    x = np.ones((7, 96), np.float32)
+    (found,) = executable(x)
+    expected = np.maximum(x.astype(np.float64) @ weight, 0) @ weight
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
