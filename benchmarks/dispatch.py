@@ -283,7 +283,7 @@ def team() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--peer", type=Path, default=Path("/tmp/kv/bin/python"))
+    parser.add_argument("--peer", type=Path, default=Path(sys.executable))
     arguments = parser.parse_args()
     onnxruntime_call(arguments.peer)
     calls()

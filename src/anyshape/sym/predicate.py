@@ -9,6 +9,7 @@ their own words in errors. There is no truth value: a prover decides, or `holds`
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -20,16 +21,17 @@ if TYPE_CHECKING:
     from anyshape.sym.dim import Dim
 
 
-class _Relation:
+class _Relation(ABC):
     """What all predicates share: two sides, in the order of their fields."""
 
     __slots__ = ()
 
+    @abstractmethod
     def __init__(self, first: Dim, second: Dim) -> None: ...
 
     @property
-    def sides(self) -> tuple[Dim, Dim]:
-        raise NotImplementedError
+    @abstractmethod
+    def sides(self) -> tuple[Dim, Dim]: ...
 
     @property
     def symbols(self) -> frozenset[Symbol]:
