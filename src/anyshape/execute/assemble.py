@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from anyshape.runtime.program import (
     WeightBuffer,
     Word,
 )
-from anyshape.sym import BindingPlan, Dim
+from anyshape.sym import BindingPlan
 
 KERNEL = "kernel"
 
@@ -61,13 +61,11 @@ def assemble(plan: Schedule, bindings: BindingPlan, compiler: Compiler) -> Assem
     weights = _Weights(plan)
     kernels = tuple(emit_kernel(step.lowered.kernel, compiler.target) for step in plan.steps)
     buffers = tuple(_buffer(buffer, words, weights) for buffer in plan.buffers)
-    blanks = [_step(step, words, 0) for step in plan.steps]  # fills in the words
+    steps = [_step(step, words) for step in plan.steps]
     outputs = _outputs(plan, words)
     codes = _load(compiler, [*kernels, program_text(bindings, words)])
-    steps = [
-        _step(s, words, code.address(KERNEL)) for s, code in zip(plan.steps, codes, strict=False)
-    ]
-    assert len(steps) == len(blanks)
+    linked = zip(steps, codes, strict=False)  # the last code is the shape program's
+    steps = [replace(step, variants=(code.address(KERNEL),)) for step, code in linked]
     description = ProgramDescription(
         codes[-1].address("bind"),
         codes[-1].address("shape"),
@@ -120,14 +118,15 @@ def _buffer(buffer: BufferPlan, words: Words, weights: _Weights) -> Buffer:
             return AliasBuffer(of, bytes=size)
 
 
-def _step(step: StepPlan, words: Words, address: int) -> Step:
+def _step(step: StepPlan, words: Words) -> Step:
+    """The step without its code, which cannot be compiled before all words are known."""
     kernel = step.lowered.kernel
     names = dict(zip(kernel.sizes, step.lowered.sizes, strict=True))
     addresses = (Address(number) for number in step.buffers)
     sizes = (Word(words.word(dim)) for dim in step.lowered.sizes)
     tasks = words.word(kernel.tasks.substitute(names))
     label = step.node.regions[0].results[0].node.op.name
-    return Step(label, (address,), tasks, (*addresses, *sizes), step.waits)
+    return Step(label, (), tasks, (*addresses, *sizes), step.waits)
 
 
 def _inputs(plan: Schedule) -> tuple[Input, ...]:
@@ -145,8 +144,3 @@ def _outputs(plan: Schedule, words: Words) -> tuple[Output, ...]:
         )
         for value in outputs_of(plan.graph)
     )
-
-
-def sizes_of(dims: Sequence[Dim], words: Words, values: Sequence[int]) -> tuple[int, ...]:
-    """What the shape program computed for some dims."""
-    return tuple(values[words.word(dim)] for dim in dims)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from anyshape.base.errors import DTypeError, UnsupportedError
+from anyshape.base.errors import DTypeError, UnboundAxisError, UnsupportedError
 from anyshape.base.options import Options, options_from_environment
 from anyshape.codegen.cache import object_cache
 from anyshape.codegen.compiler import Compiler
@@ -89,8 +89,13 @@ class Executable:
         return self._bindings.axes
 
     def specialize(self, **axes: int) -> Specialization:
-        """Level 2 for a binding, made now if it is new."""
-        names = [str(step.affine.symbol) for step in self._bindings.steps]
+        """Level 2 for a binding, made now if it is new. Every axis has to be given."""
+        symbols = [step.affine.symbol for step in self._bindings.steps]
+        names = [symbol.name for symbol in symbols]
+        for name in sorted(set(names) ^ axes.keys()):
+            what = "specialize() needs its size" if name in names else "the graph has no such axis"
+            raise UnboundAxisError(name, what, names)
+        self._bindings.check({symbol: axes[symbol.name] for symbol in symbols})
         return self._assembled.program.specialize([axes[name] for name in names])
 
     def metrics(self) -> Metrics:

@@ -98,11 +98,15 @@ class BindingPlan:
         for step in self.steps:
             binding[step.affine.symbol] = self._step(step, shapes, binding)
         self._check_dims(shapes, binding)
+        self.check(binding, shapes)
+        return binding
+
+    def check(self, binding: Binding, shapes: Sequence[tuple[int, ...]] = ()) -> None:
+        """Every axis and fact at a binding; `shapes`, if it came from inputs, are for messages."""
         for axis in self.axes:
             self._check_axis(axis, shapes, binding)
         for fact in self.facts:
             self._check_fact(fact, shapes, binding)
-        return binding
 
     # --- solving ------------------------------------------------------------------------------
 
@@ -188,7 +192,7 @@ class BindingPlan:
 
     def _source(self, symbol: Symbol, shapes: Sequence[tuple[int, ...]]) -> SizeSource | None:
         """The input that gave a symbol its size."""
-        for step in self.steps:
+        for step in self.steps if shapes else ():
             if isinstance(step, FromInput) and step.affine.symbol is symbol:
                 size = shapes[step.input][step.position]
                 return SizeSource(self.inputs[step.input][0], step.position, size, str(step.dim))

@@ -7,9 +7,11 @@ import anyshape as ash
 from anyshape.base.errors import (
     AxisConflictError,
     AxisMultipleError,
+    AxisRangeError,
     DTypeError,
     FactViolationError,
     RankMismatchError,
+    UnboundAxisError,
     UnsupportedError,
 )
 from anyshape.execute import Executable
@@ -55,6 +57,23 @@ def test_the_plan_of_a_binding(mlp: Executable) -> None:
     memory = mlp.specialize(batch=8).memory
     assert memory.outputs == 8 * 16 * 4
     assert memory.lower_bound <= memory.arena <= 1.1 * memory.lower_bound
+
+
+@pytest.mark.parametrize(
+    ("axes", "error", "message"),
+    [
+        ({}, UnboundAxisError, "axis 'm' cannot be solved from the input shapes: specialize()"),
+        ({"n": 4, "m": 2, "k": 1}, UnboundAxisError, "the graph has no such axis"),
+        ({"n": 68, "m": 2}, AxisRangeError, "axis 'n' is 68, outside its range 1..64"),
+        ({"n": 4, "m": 8}, FactViolationError, "'m <= n' does not hold for m=8, n=4"),
+    ],
+)
+def test_bindings_that_no_call_could_have(
+    axes: dict[str, int], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error) as caught:
+        ash.compile(guarded).specialize(**axes)
+    assert message in str(caught.value)
 
 
 def test_the_text_shows_one_kernel_per_step(mlp: Executable) -> None:
