@@ -136,13 +136,15 @@ def jit(
     where: str | Sequence[str] = (),
     strict: bool = False,
 ) -> Any:
-    """Compiles `fn` for all shapes its annotations allow.
+    """Traces `fn` once for all shapes its annotations allow; calls are evaluated by the reference.
 
     `axes` says more about axes than their names do, `where` holds predicates between them. What an
     op requires of sizes and nobody can prove is checked at run time; with `strict` it is an error.
     """
     predicates = (where,) if isinstance(where, str) else tuple(where)
     declarations = Declarations(tuple(axes), predicates, strict, caller_location())
-    if fn is None:
-        return lambda function: Jitted(function, declarations)  # pyright: ignore
-    return Jitted(fn, declarations)
+
+    def wrap(function: Callable[..., Any]) -> Jitted[..., Any]:
+        return Jitted(function, declarations)
+
+    return wrap if fn is None else wrap(fn)

@@ -54,6 +54,9 @@ class Token:
         return "end of text" if self.kind is TokenKind.END else f"'{self.text}'"
 
 
+MAX_DIGITS = 40
+"""More than any integer we have; Python itself refuses to read some thousands."""
+
 _NAME = r"[^\W\d]\w*"
 _PATTERN = re.compile(
     "|".join(
@@ -116,6 +119,9 @@ class Cursor:
                 self._refuse(text[position], line, column)
             position = match.end()
             group, piece = match.lastgroup, match[0]
+            if group == "INTEGER" and len(piece) > MAX_DIGITS:
+                problem = f"a number of {len(piece)} digits is no size"
+                raise TextError(problem, line, column, self._lines[line - 1])
             if group == "COMMENT":
                 self._comments[line] = piece[1:].strip()
             elif group == "SKIP":

@@ -16,11 +16,11 @@ from anyshape.plan.schedule import (
     AliasStore,
     ArenaStore,
     BufferPlan,
+    ConstantStore,
     InputStore,
     OutputStore,
     Schedule,
     StepPlan,
-    WeightStore,
     outputs_of,
     tensors,
 )
@@ -95,7 +95,7 @@ class _Weights:
         self.store = plan.graph.weights
         self.arrays: list[Array] = []
 
-    def address(self, store: WeightStore) -> int:
+    def address(self, store: ConstantStore) -> int:
         value = store.constant.value
         array = value.array if isinstance(value, TensorLiteral) else self.store.array(value)
         dense = pack(array, store.packing) if store.packing else np.ascontiguousarray(array)
@@ -110,7 +110,7 @@ def _buffer(buffer: BufferPlan, words: Words, weights: _Weights) -> Buffer:
             return InputBuffer(index, size)
         case OutputStore(index):
             return OutputBuffer(index, size)
-        case WeightStore():
+        case ConstantStore():
             return WeightBuffer(weights.address(buffer.store), size)
         case ArenaStore(first, last, conflicts):
             return ArenaBuffer(size, first, last, conflicts)

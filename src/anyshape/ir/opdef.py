@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from anyshape.base.errors import OperandError, UnknownOpError
-from anyshape.ir.attrs import NO_ATTRS, A, Attrs
+from anyshape.ir.attrs import A, Attrs
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.node import Region, Value
 from anyshape.ir.types import Array, DType, Shape, TensorType, Type
@@ -34,15 +34,14 @@ class Trait(Enum):
     ELEMENTWISE = "one output element per broadcast position, from the operands' there"
     COMMUTATIVE = "operands may be swapped"
     ASSOCIATIVE = "grouping does not matter (up to rounding)"
-    IDEMPOTENT = "f(f(x)) = f(x)"
+    IDEMPOTENT = "f(f(x)) = f(x), or f(x, x) = x"
     INVOLUTION = "f(f(x)) = x"
     INDEXED = "each element is an operand's element at a computed index, or a number"
-    REDUCTION = "combines the elements along attribute `axes`"
+    REDUCTION = "combines the elements along attribute `axes` or `axis`"
     CONTRACTION = "sums products of elements of two operands"
     ROWWISE = "same shape; an element depends on its row: the axes from attribute `axis` on"
     ALIAS = "same elements in the same order: the result may share the operand's buffer"
     EFFECT = "takes a token and gives a new one; never merged, moved or dropped"
-    HOST = "evaluated from sizes alone, before any kernel runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,5 +194,3 @@ def _not_called(_: Call[ParamAttrs]) -> Results:
 
 PARAM = OpDef("param", Signature(()), ParamAttrs, type_rule=_not_inferred, reference=_not_called)
 """The node of a region's parameter. Not in the registry: nobody writes it."""
-
-__all__ = ["NO_ATTRS", "PARAM", "AnyOp", "Call", "OpDef", "Signature", "Trait", "all_ops"]

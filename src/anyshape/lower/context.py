@@ -81,7 +81,7 @@ class Lowering:
         if value in self.given:
             return self._converted(Load(self.given[value], index), value.tensor.dtype)
         if node.op is not PARAM:
-            return index_rule(node)(self, node, index, conditions)
+            return RULES[node.op.name](self, node, index, conditions)
         buffer = self.buffers[cast(ParamAttrs, node.attrs).index]
         load = Load(buffer, index)
         return self.let(
@@ -216,11 +216,3 @@ def rule(name: str) -> Callable[[IndexRule], IndexRule]:
         return function
 
     return add
-
-
-def index_rule(node: Node) -> IndexRule:
-    """How an op's element is made from elements of its operands."""
-    found = RULES.get(node.op.name)
-    if found is None:
-        raise KeyError(node.op.name)
-    return found

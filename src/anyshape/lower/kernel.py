@@ -57,11 +57,11 @@ def lower_region(
     `constants` are the parameters that may be stored in whatever layout suits the kernel.
     """
     symbols = size_symbols(region)
-    names = {symbol: Dim.of(f"n{number}") for number, symbol in enumerate(symbols)}
+    sizes = tuple(Symbol(f"n{number}") for number in range(len(symbols)))
+    names = {symbol: Dim.of(size) for symbol, size in zip(symbols, sizes, strict=True)}
     known = _renamed(facts, names)
     outer = FactScope.of(known, distinct_names=False)
     local = expanded_region(substitute_region(region, names), outer)
-    sizes = tuple(names[symbol].symbol or TASK for symbol in symbols)
     dims = tuple(Dim.of(symbol) for symbol in symbols)
     form = matrix_form(local, constants)
     if isinstance(form, str):

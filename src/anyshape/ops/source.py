@@ -101,7 +101,7 @@ dim_value = register(
         lambda op, dtypes, attrs: (i64,),
         lambda ctx, shapes, attrs: ((),),
         reference=lambda call: np.asarray(int(call.attrs.value), np.int64),
-        traits=frozenset({Trait.HOST, Trait.INDEXED}),
+        traits=frozenset({Trait.INDEXED}),
         doc="A dim as a scalar: how sizes enter the computation.",
     )
 )
@@ -122,7 +122,7 @@ dim_of = register(
         FixedDType(ALL_DTYPES, i64),
         _dim_of_shape,
         reference=lambda call: np.asarray(call.args[0].shape[call.attrs.axis], np.int64),
-        traits=frozenset({Trait.HOST, Trait.INDEXED}),
+        traits=frozenset({Trait.INDEXED}),
     )
 )
 
@@ -135,6 +135,5 @@ shape_of = register(
         FixedDType(ALL_DTYPES, i64),
         lambda ctx, shapes, attrs: ((Dim.of(len(shapes[0])),),),
         reference=lambda call: np.asarray(call.args[0].shape, np.int64),
-        traits=frozenset({Trait.HOST}),
     )
 )

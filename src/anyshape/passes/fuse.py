@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import NO_ATTRS, PARAM, Trait, lookup
+from anyshape.ir.opdef import PARAM, Trait, lookup
 from anyshape.ir.rewrite import Decision, DecisionLog
 from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.infra import PassContext

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
-from anyshape.ir.opdef import NO_ATTRS, lookup
+from anyshape.ir.opdef import lookup
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.passes.infra import PassContext
 

@@ -37,7 +37,7 @@ class OutputStore:
 
 
 @dataclass(frozen=True, slots=True)
-class WeightStore:
+class ConstantStore:
     """A constant's memory, in panels if a matrix product reads it so."""
 
     constant: ConstantAttrs
@@ -60,7 +60,7 @@ class AliasStore:
     of: int
 
 
-Store = InputStore | OutputStore | WeightStore | ArenaStore | AliasStore
+Store = InputStore | OutputStore | ConstantStore | ArenaStore | AliasStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class BufferPlan:
     @property
     def bytes(self) -> Dim:
         tensor = self.value.tensor
-        if isinstance(self.store, WeightStore) and self.store.packing is not None:
+        if isinstance(self.store, ConstantStore) and self.store.packing is not None:
             packed = self.store.packing.shape(self.store.constant.value.shape)
             return Dim.of(math.prod(packed) * tensor.dtype.itemsize)
         return tensor.size * tensor.dtype.itemsize
@@ -174,7 +174,7 @@ class _Scheduler:
         if node.op is PARAM:
             return InputStore(cast(ParamAttrs, node.attrs).index)
         if isinstance(node.attrs, ConstantAttrs):
-            return WeightStore(node.attrs, self.packings.get(number))
+            return ConstantStore(node.attrs, self.packings.get(number))
         if number in self.alias_of:
             return AliasStore(self.alias_of[number])
         if value in self.graph.results:

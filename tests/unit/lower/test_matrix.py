@@ -15,7 +15,7 @@ from anyshape.lower.kernel import lower_region
 from anyshape.lower.matrix_form import MatrixForm, matrix_form
 from anyshape.lower.packing import Packing, pack
 from anyshape.passes.expand import expanded_region
-from anyshape.plan.schedule import WeightStore, schedule
+from anyshape.plan.schedule import ConstantStore, schedule
 from anyshape.sym import FactScope
 
 PACKED = frozenset({1})
@@ -131,7 +131,7 @@ def test_a_weight_is_packed_once() -> None:
 
     executable = compile_graph(layers.graph)
     buffers = schedule(executable.graph).buffers
-    packed = [b for b in buffers if isinstance(b.store, WeightStore) and b.store.packing]
+    packed = [b for b in buffers if isinstance(b.store, ConstantStore) and b.store.packing]
     assert len(packed) == 1
     x = np.ones((7, 96), np.float32)
     (found,) = executable(x)

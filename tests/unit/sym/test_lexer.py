@@ -97,3 +97,8 @@ def test_unexpected_token() -> None:
         Cursor("a )").expect("(", "open it")
     expected = "line 1, column 1: expected '(', found 'a'\n  a )\n  ^\nfix: open it"
     assert str(error.value) == expected
+
+
+def test_absurd_numbers_are_refused() -> None:
+    with pytest.raises(TextError, match="a number of 5000 digits is no size"):
+        Cursor("n + " + "9" * 5000)
