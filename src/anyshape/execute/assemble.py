@@ -112,8 +112,8 @@ def _buffer(buffer: BufferPlan, words: Words, weights: _Weights) -> Buffer:
             return OutputBuffer(index, size)
         case ConstantStore():
             return WeightBuffer(weights.address(buffer.store), size)
-        case ArenaStore(first, last, conflicts):
-            return ArenaBuffer(size, first, last, conflicts)
+        case ArenaStore(first, last, conflicts, per_worker):
+            return ArenaBuffer(size, first, last, conflicts, per_worker)
         case AliasStore(of):
             return AliasBuffer(of, bytes=size)
 
@@ -121,10 +121,9 @@ def _buffer(buffer: BufferPlan, words: Words, weights: _Weights) -> Buffer:
 def _step(step: StepPlan, words: Words) -> Step:
     """The step without its code, which cannot be compiled before all words are known."""
     kernel = step.lowered.kernel
-    names = dict(zip(kernel.sizes, step.lowered.sizes, strict=True))
     addresses = (Address(number) for number in step.buffers)
     sizes = (Word(words.word(dim)) for dim in step.lowered.sizes)
-    tasks = words.word(kernel.tasks.substitute(names))
+    tasks = words.word(step.lowered.of_graph(kernel.tasks))
     label = step.node.regions[0].results[0].node.op.name
     return Step(label, (), tasks, (*addresses, *sizes), step.waits)
 

@@ -39,7 +39,7 @@ def run_kernel(kernel: Kernel, buffers: Sequence[Array], sizes: Sequence[int]) -
     memory = dict(zip((b.name for b in kernel.buffers), buffers, strict=True))
     bound = dict(zip(kernel.sizes, sizes, strict=True))
     for buffer in kernel.scratch:
-        shape = tuple(dim.evaluate({}) for dim in buffer.shape)
+        shape = tuple(dim.evaluate(bound) for dim in buffer.shape)
         memory[buffer.name] = np.zeros(shape, buffer.dtype.numpy)
     for task in range(kernel.tasks.evaluate(bound)):
         _Frame(memory, {**bound, kernel.task: task}).run(kernel.body)

@@ -22,10 +22,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anyshape.ir.types import DType, Shape, bool_, i64
-from anyshape.sym import Dim, Facts, Predicate, Symbol
+from anyshape.sym import Dim, Facts, Predicate, Symbol, ceildiv, product
 
 Index = tuple[Dim, ...]
 NO_FACTS = Facts()
+
+STACK_BYTES = 8192
+"""Scratch up to this size is on the stack."""
+
+CACHE_LINE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,11 @@ class Buffer:
     def offset(self, index: Index) -> Dim:
         """Elements from the start of the buffer."""
         return sum((i * stride for i, stride in zip(index, self.strides, strict=True)), Dim.of(0))
+
+    @property
+    def bytes(self) -> Dim:
+        """Of a dense buffer."""
+        return product(self.shape) * self.dtype.itemsize
 
 
 # --- scalar expressions ---------------------------------------------------------------------------
@@ -217,7 +227,12 @@ Statement = Let | Bind | Store | Update | For | Multiply
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """Buffers and sizes in the order of the argument block, and the work of one task."""
+    """Buffers and sizes in the order of the argument block, and the work of one task.
+
+    Scratch belongs to one task at a time and is arbitrary when a task starts. Small scratch of
+    constant size is on the stack; the rest is the worker's own part of a *workspace*, whose address
+    is given between those of the buffers and the sizes.
+    """
 
     buffers: tuple[Buffer, ...]
     sizes: tuple[Symbol, ...]
@@ -225,11 +240,26 @@ class Kernel:
     tasks: Dim
     body: tuple[Statement, ...]
     facts: Facts = NO_FACTS  # what holds of the sizes
-    scratch: tuple[Buffer, ...] = ()  # memory of one task, of constant size
+    scratch: tuple[Buffer, ...] = ()
 
     @property
     def results(self) -> tuple[Buffer, ...]:
         return tuple(buffer for buffer in self.buffers if buffer.written)
+
+    @property
+    def workspaces(self) -> tuple[Buffer, ...]:
+        """Scratch that is not on the stack."""
+        return tuple(buffer for buffer in self.scratch if not is_on_stack(buffer))
+
+
+def is_on_stack(scratch: Buffer) -> bool:
+    size = scratch.bytes.constant
+    return size is not None and size <= STACK_BYTES
+
+
+def workspace_bytes(scratch: Buffer) -> Dim:
+    """What each worker needs for it: whole cache lines, so that no two workers share one."""
+    return ceildiv(scratch.bytes, CACHE_LINE) * CACHE_LINE
 
 
 NEUTRAL_FLOAT = {"add": 0.0, "mul": 1.0, "maximum": -math.inf, "minimum": math.inf}

@@ -90,7 +90,7 @@ class _Around:
             case Bind(symbol, value, extent):
                 return self.within(symbol, extent), self._scalar(value)
             case Store(buffer, index, value):
-                if buffer not in self.kernel.results:
+                if buffer not in (*self.kernel.results, *self.kernel.scratch):
                     raise VerifyError(f"buffer '{buffer.name}'", "is not written by this kernel")
                 return self, [*self._access(buffer, index), *self._scalar(value)]
             case Update(local, value):
@@ -115,7 +115,8 @@ class _Around:
         if product.tile not in self.kernel.scratch:
             raise VerifyError(f"tile '{product.tile.name}'", "is not scratch of this kernel")
         for side in (product.lhs, product.rhs):
-            if side.buffer not in self.kernel.buffers or len(side.buffer.shape) != 1:
+            given = (*self.kernel.buffers, *self.kernel.scratch)
+            if side.buffer not in given or len(side.buffer.shape) != 1:
                 raise VerifyError(f"buffer '{side.buffer.name}'", "is not given, or not flat")
         if product.rhs.strides[1] != 1:
             raise VerifyError(f"matrix '{product.rhs.buffer.name}'", "has columns apart")

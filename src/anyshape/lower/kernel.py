@@ -48,6 +48,10 @@ class Lowered:
     sizes: tuple[Dim, ...]
     packed: Mapping[int, Packing] = field(default_factory=dict[int, Packing])
 
+    def of_graph(self, dim: Dim) -> Dim:
+        """A dim of the kernel in terms of the graph's."""
+        return dim.substitute(dict(zip(self.kernel.sizes, self.sizes, strict=True)))
+
 
 def lower_region(
     region: Region, facts: Facts, constants: Set[int] = frozenset(), tiling: Tiling = WIDE

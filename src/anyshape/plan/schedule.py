@@ -15,6 +15,8 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
 from anyshape.ir.types import TensorType
+from anyshape.loop import Buffer
+from anyshape.loop.ir import workspace_bytes
 from anyshape.lower.kernel import Lowered, lower_region
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import WIDE, Tiling
@@ -51,6 +53,7 @@ class ArenaStore:
     first: int
     last: int
     conflicts: tuple[int, ...]
+    per_worker: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +68,16 @@ Store = InputStore | OutputStore | ConstantStore | ArenaStore | AliasStore
 
 @dataclass(frozen=True, slots=True)
 class BufferPlan:
-    """A value's memory."""
+    """The memory of a value, or of a workspace, which has none: its bytes are for one worker."""
 
-    value: Value
+    value: Value | None
     store: Store
-
-    @property
-    def bytes(self) -> Dim:
-        tensor = self.value.tensor
-        if isinstance(self.store, ConstantStore) and self.store.packing is not None:
-            packed = self.store.packing.shape(self.store.constant.value.shape)
-            return Dim.of(math.prod(packed) * tensor.dtype.itemsize)
-        return tensor.size * tensor.dtype.itemsize
+    bytes: Dim
 
 
 @dataclass(frozen=True, slots=True)
 class StepPlan:
-    """One kernel on its buffers, operands first."""
+    """One kernel on its buffers: operands, results, workspaces."""
 
     node: Node
     lowered: Lowered
@@ -107,7 +103,8 @@ class _Scheduler:
     def __init__(self, graph: Graph, tiling: Tiling) -> None:
         self.graph = graph
         self.tiling = tiling
-        self.values: list[Value] = []
+        self.values: list[Value | None] = []  # of each buffer; a workspace has none
+        self.workspaces: dict[int, Dim] = {}  # buffer -> bytes
         self.numbers: dict[Value, int] = {}
         self.packed: dict[tuple[Value, Packing], int] = {}  # constants in panels, once each
         self.packings: dict[int, Packing] = {}
@@ -143,12 +140,18 @@ class _Scheduler:
         roots = [self._root(value) for value in node.operands]
         waits = sorted({self.writer[root] for root in roots if root in self.writer})
         operands = (self._operand(v, lowered.packed.get(i)) for i, v in enumerate(node.operands))
-        buffers = (*operands, *(self.numbers[value] for value in node.results))
-        self.steps.append(StepPlan(node, lowered, buffers, tuple(waits)))
-        for value in node.results:
-            self.writer[self.numbers[value]] = step
-        for root in (*roots, *(self.numbers[value] for value in node.results)):
-            self.users.setdefault(root, set()).add(step)
+        written = [self.numbers[value] for value in node.results]
+        written += [self._workspace(lowered, buffer) for buffer in lowered.kernel.workspaces]
+        self.steps.append(StepPlan(node, lowered, (*operands, *written), tuple(waits)))
+        self.writer.update(dict.fromkeys(written, step))
+        for number in (*roots, *written):
+            self.users.setdefault(number, set()).add(step)
+
+    def _workspace(self, lowered: Lowered, scratch: Buffer) -> int:
+        number = len(self.values)
+        self.values.append(None)
+        self.workspaces[number] = lowered.of_graph(workspace_bytes(scratch))
+        return number
 
     def _operand(self, value: Value, packing: Packing | None) -> int:
         """The buffer that a kernel reads. A constant has one more for each packed form of it.
@@ -167,7 +170,10 @@ class _Scheduler:
 
     def _buffer(self, number: int, before: list[frozenset[int]]) -> BufferPlan:
         value = self.values[number]
-        return BufferPlan(value, self._store(number, value, before))
+        if value is None:
+            return BufferPlan(None, self._in_arena(number, before), self.workspaces[number])
+        store = self._store(number, value, before)
+        return BufferPlan(value, store, _bytes(value, store))
 
     def _store(self, number: int, value: Value, before: list[frozenset[int]]) -> Store:
         node = value.node
@@ -179,8 +185,11 @@ class _Scheduler:
             return AliasStore(self.alias_of[number])
         if value in self.graph.results:
             return OutputStore(outputs_of(self.graph).index(value))
-        users = self.users[number]
-        return ArenaStore(min(users), max(users), self._conflicts(number, before))
+        return self._in_arena(number, before)
+
+    def _in_arena(self, number: int, before: list[frozenset[int]]) -> ArenaStore:
+        users, conflicts = self.users[number], self._conflicts(number, before)
+        return ArenaStore(min(users), max(users), conflicts, number in self.workspaces)
 
     def _conflicts(self, number: int, before: list[frozenset[int]]) -> tuple[int, ...]:
         return tuple(
@@ -195,6 +204,14 @@ class _Scheduler:
     def _over(self, first: int, second: int, before: list[frozenset[int]]) -> bool:
         """Whether every use of `first` is over when `second` is written."""
         return self.users[first] <= before[self.writer[second]]
+
+
+def _bytes(value: Value, store: Store) -> Dim:
+    tensor = value.tensor
+    if isinstance(store, ConstantStore) and store.packing is not None:
+        packed = store.packing.shape(store.constant.value.shape)
+        return Dim.of(math.prod(packed) * tensor.dtype.itemsize)
+    return tensor.size * tensor.dtype.itemsize
 
 
 def _is_constant(value: Value) -> bool:

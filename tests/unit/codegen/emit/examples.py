@@ -17,7 +17,7 @@ from anyshape.loop import (
     Number,
     Update,
 )
-from anyshape.sym import Dim, Less, LessEqual, Symbol
+from anyshape.sym import Dim, DimLike, Less, LessEqual, Symbol
 
 INNER = Symbol("i")
 TOTAL, PEAK, MEAN = Local("total", f32), Local("peak", f32), Local("mean", f32)
@@ -73,6 +73,15 @@ def softmax_kernel() -> Kernel:
     scale = each(put(out, ["t", "j"], op("mul", at(out, "t", "j"), inverse)))
     one = Let(inverse, op("div", Literal.of(1.0, f32), TOTAL))
     return kernel([x, out], peak, total, one, scale)
+
+
+def workspace_kernel(width: DimLike = "n1") -> Kernel:
+    """Each row reversed, through scratch of one row."""
+    x, out = buffer("x", f32, ["n0", "n1"]), buffer("out", f32, ["n0", "n1"], written=True)
+    row = buffer("row", f32, [width])
+    keep = each(put(row, ["j"], op("neg", at(x, "t", "j"))))
+    back = each(put(out, ["t", "j"], at(row, Dim.of("n1") - Dim.of("j") - 1)))
+    return kernel([x, out], keep, back, scratch=(row,))
 
 
 def layer_norm_kernel() -> Kernel:

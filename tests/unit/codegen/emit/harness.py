@@ -19,6 +19,7 @@ from anyshape.codegen.llvm.target import NAMED_TARGETS, Target, host_target
 from anyshape.ir.types import DType
 from anyshape.loop import Apply, Buffer, For, Kernel, Load, Scalar, Statement, Store
 from anyshape.loop.interpret import run_kernel
+from anyshape.loop.ir import workspace_bytes
 from anyshape.loop.printer import row_major
 from anyshape.runtime import cpu_identity
 from anyshape.runtime.code import Code, load_code
@@ -30,6 +31,7 @@ HOST = host_target(cpu_identity())
 AVX2 = NAMED_TARGETS["x86-64-avx2"]  # runs wherever the tests run on x86
 EXPLICIT = Tuning(loop_vectorize=False, slp_vectorize=False)
 T, J = Symbol("t"), Symbol("j")
+WORKERS = 3  # the last of them runs the kernels
 SIZES = (0, 1, 7, 15, 16, 17, 67, 1000)
 
 
@@ -81,10 +83,13 @@ class Compiled:
     function: Callable[..., None]
 
     def __call__(self, arrays: Sequence[NDArray[Any]], sizes: Sequence[int]) -> None:
-        words = [*(array.ctypes.data for array in arrays), *sizes]
+        bound = dict(zip(self.kernel.sizes, sizes, strict=True))
+        parts = [workspace_bytes(buffer).evaluate(bound) for buffer in self.kernel.workspaces]
+        spaces = [guarded(np.zeros(WORKERS * part, np.uint8)) for part in parts]
+        words = [*(array.ctypes.data for array in (*arrays, *spaces)), *sizes]
         block = (ctypes.c_int64 * len(words))(*words)
-        tasks = self.kernel.tasks.evaluate(dict(zip(self.kernel.sizes, sizes, strict=True)))
-        self.function(block, 0, max(tasks, 0), 0)
+        tasks = self.kernel.tasks.evaluate(bound)
+        self.function(block, 0, max(tasks, 0), WORKERS - 1)
 
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)

@@ -305,3 +305,13 @@ def test_no_tail_where_facts_exclude_it():
     assert "masked" not in text(8)
     assert text(8).count("!llvm.loop") == 3  # tasks, whole tiles, whole vectors
     assert text(32).count("!llvm.loop") == 2
+
+
+@pytest.mark.parametrize("width", ["n1", 131, 4096])
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_scratch_on_the_stack_and_in_workspaces(width: int | str, columns: int):
+    made = examples.workspace_kernel(width)
+    assert len(made.workspaces) == (width != 131)
+    x = grid(f32, 5, columns, special=True)
+    expect(made, [x, np.zeros_like(x)], (5, columns))
+    np.testing.assert_array_equal(run(made, [x, np.zeros_like(x)], (5, columns))[1], -x[:, ::-1])

@@ -2,8 +2,8 @@
 
     void name(const int64_t* block, int64_t first, int64_t last, int64_t worker)
 
-The block holds the address of each buffer, then each size, in the order of the kernel. All words
-are read at the start; the rest is a loop over the tasks first..last.
+The block holds the address of each buffer, of each workspace, then each size, in the order of the
+kernel. All words are read at the start; the rest is a loop over the tasks first..last.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from anyshape.codegen.llvm.emit.condition import all_hold, both, still_open
 from anyshape.codegen.llvm.emit.convert import cast
 from anyshape.codegen.llvm.emit.evaluate import Evaluator
 from anyshape.codegen.llvm.emit.frame import Frame, Unit
-from anyshape.codegen.llvm.emit.index import index_lanes
+from anyshape.codegen.llvm.emit.index import index_lanes, scalar_index
 from anyshape.codegen.llvm.emit.isa import instruction_set
 from anyshape.codegen.llvm.emit.lanes import Lanes, lift
 from anyshape.codegen.llvm.emit.loops import in_range, write_loop
@@ -29,6 +29,7 @@ from anyshape.codegen.llvm.math.boundary import Builder, Function, Value, consta
 from anyshape.codegen.llvm.target import Target
 from anyshape.ir.types import i64
 from anyshape.loop import Bind, Buffer, For, Kernel, Let, Multiply, Statement, Store, Update
+from anyshape.loop.ir import is_on_stack, workspace_bytes
 from anyshape.sym import Dim, LessEqual, Prover, Symbol, product
 
 
@@ -41,7 +42,7 @@ def emit_kernel(kernel: Kernel, target: Target, name: str = "kernel") -> str:
     scope = Scope(function.append_basic_block("start"), None)
     scope.prover = prover
     pointers, scope.indices = _read_block(stack, function.args[0], safe)
-    pointers |= {buffer.name: _scratch(stack, buffer) for buffer in kernel.scratch}
+    pointers |= _scratch(stack, scope, safe, pointers, function.args[3])
     unit = Unit(instruction_set(target), stack, pointers, checked)
     _write_tasks(unit, scope, safe, function)
     stack.branch(function.basic_blocks[1])
@@ -62,13 +63,30 @@ def _function(name: str) -> Function:
 def _read_block(
     b: Builder, block: Value, kernel: Kernel
 ) -> tuple[dict[str, Value], dict[Symbol, Value]]:
-    names = [buffer.name for buffer in kernel.buffers]
+    names = [buffer.name for buffer in (*kernel.buffers, *kernel.workspaces)]
     words = iter(range(len(names) + len(kernel.sizes)))
     pointers = {name: _word(b, block, next(words), POINTER) for name in names}
     return pointers, {symbol: _word(b, block, next(words), I64) for symbol in kernel.sizes}
 
 
-def _scratch(b: Builder, buffer: Buffer) -> Value:
+def _scratch(
+    stack: Builder, scope: Scope, kernel: Kernel, pointers: dict[str, Value], worker: Value
+) -> dict[str, Value]:
+    """On the stack, or the worker's part of a workspace."""
+    return {
+        buffer.name: _on_stack(stack, buffer)
+        if is_on_stack(buffer)
+        else _part_of_worker(scope, buffer, pointers[buffer.name], worker)
+        for buffer in kernel.scratch
+    }
+
+
+def _part_of_worker(scope: Scope, buffer: Buffer, start: Value, worker: Value) -> Value:
+    distance = scope.b.mul(worker, scalar_index(scope, workspace_bytes(buffer)))
+    return scope.b.gep(start, [distance], source_etype=ir.IntType(8))
+
+
+def _on_stack(b: Builder, buffer: Buffer) -> Value:
     """A buffer on the stack, at the start of a cache line."""
     size = product(buffer.shape).evaluate({})
     place = b.alloca(ir.ArrayType(memory_type(buffer.dtype), size))
