@@ -159,16 +159,3 @@ def _inside(i: Dim, size: Dim, before: Dim, after: Dim) -> list[LessEqual]:
     """The tests that an axis needs: none on a side without padding."""
     low = [LessEqual(Dim.of(0), i)] if before != 0 else []
     return low + ([LessEqual(i, size - 1)] if after != 0 else [])
-
-
-# --- gather ---------------------------------------------------------------------------------------
-
-
-@rule("gather")
-def gather(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    axis = cast(AxisAttrs, node.attrs).axis
-    x, indices = node.operands
-    width = indices.tensor.rank
-    chosen = low.at(indices, index[axis : axis + width], conditions)
-    row = low.bind(chosen, x.tensor.shape[axis])
-    return low.at(x, (*index[:axis], row, *index[axis + width :]), conditions)

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anyshape.base.errors import EvaluationError
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
-from anyshape.ir.types import ALL_DTYPES, INTEGERS, Array, DType, Shape, shape_text
-from anyshape.ops.rules import SameDType, check_allowed
+from anyshape.ir.types import ALL_DTYPES, Array, Shape, shape_text
+from anyshape.ops.rules import SameDType
 from anyshape.sym import Dim, ceildiv
 
 ANY = SameDType(ALL_DTYPES)
@@ -271,45 +270,5 @@ pad = register(
         pad_shape,
         reference=_pad,
         traits=INDEXED,
-    )
-)
-
-
-# --- gather ---------------------------------------------------------------------------------------
-
-
-def _gather_dtype(op: str, dtypes: Sequence[DType], attrs: Attrs, /) -> tuple[DType, ...]:
-    check_allowed(f"{op} (indices)", dtypes[1], INTEGERS)
-    return (dtypes[0],)
-
-
-def gather_shape(
-    ctx: ShapeContext, shapes: Sequence[Shape], attrs: AxisAttrs, /
-) -> tuple[Shape, ...]:
-    data, indices = shapes
-    ctx.check_axes("axis", (attrs.axis,), len(data))
-    return ((*data[: attrs.axis], *indices, *data[attrs.axis + 1 :]),)
-
-
-def _gather(call: Call[AxisAttrs]) -> Array:
-    data, indices = call.args
-    size = data.shape[call.attrs.axis]
-    outside = (indices < 0) | (indices >= size)
-    if outside.any():
-        place = f"0..{size - 1}" if size else "an axis of size 0"
-        raise EvaluationError("gather", f"index {indices[outside][0]} is outside {place}")
-    return np.take(data, indices.astype(np.int64), axis=call.attrs.axis)
-
-
-gather = register(
-    OpDef(
-        "gather",
-        Signature(("x", "indices")),
-        AxisAttrs,
-        _gather_dtype,
-        gather_shape,
-        reference=_gather,
-        traits=INDEXED,
-        doc="Takes slices of `x` along `axis`; the axes of `indices` stand in its place.",
     )
 )

@@ -11,6 +11,7 @@ from tests.compliance.cases import (
     control,
     dot,
     elementwise,
+    indexing,
     kernel,
     late,
     movement,
@@ -21,6 +22,7 @@ from tests.compliance.cases import (
 
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise, movement, reduce, dot, source, late, control, random, compound, attention, kernel,
+    indexing,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from tests.compliance.case import Collection, Rng, emit
-from tests.compliance.inputs import values
+from tests.compliance.case import Collection, emit
 
-from anyshape.ir import DType
-from anyshape.ir.types import ALL_DTYPES, INTEGERS
+from anyshape.ir.types import ALL_DTYPES
 
 CASES = Collection()
 
@@ -146,46 +144,3 @@ all_dtypes(
 all_dtypes(
     "pad", "a scalar", ("T[]", "T[]"), {"low": (), "high": ()}, "T[]", lambda x, fill: x,
 )  # fmt: skip
-
-
-# --- gather ---------------------------------------------------------------------------------------
-
-
-def _indices(axis: int) -> Callable[..., list[Any]]:
-    def fill(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> list[Any]:
-        data = values(rng, shapes[0], dtypes[0])
-        limit = min(shapes[0][axis], np.iinfo(dtypes[1].numpy).max + 1)
-        return [data, rng.integers(0, max(limit, 1), shapes[1]).astype(dtypes[1].numpy)]
-
-    return fill
-
-
-def _take(axis: int) -> Callable[..., Any]:
-    return lambda x, indices: np.moveaxis(
-        np.moveaxis(x, axis, 0)[indices.astype(np.int64)],
-        range(indices.ndim),
-        range(axis, axis + indices.ndim),
-    )
-
-
-all_dtypes(
-    "gather", "embedding", ("T[vocab, 8]", "i64[batch, seq]"), {"axis": 0}, "T[batch, seq, 8]",
-    _take(0), domain=("vocab >= 1",), fill=_indices(0),
-)  # fmt: skip
-all_dtypes(
-    "gather", "second axis", ("T[batch, seq, 2]", "i64[?]"), {"axis": 1}, "T[batch, ?0, 2]",
-    _take(1), domain=("seq >= 1",), fill=_indices(1),
-)  # fmt: skip
-all_dtypes(
-    "gather", "one element", ("T[seq//2 + 1]", "i64[]"), {"axis": 0}, "T[]", _take(0),
-    fill=_indices(0),
-)  # fmt: skip
-all_dtypes(
-    "gather", "nothing from nothing", ("T[0, 3]", "i64[batch, 0]"), {"axis": 0},
-    "T[batch, 0, 3]", _take(0), fill=_indices(0),
-)  # fmt: skip
-for _dtype in INTEGERS:
-    CASES.add(
-        "gather", f"with {_dtype} indices", ("f32[n]", f"{_dtype}[m]"), emit("gather", axis=0),
-        ("f32[m]",), _take(0), domain=("n >= 1",), fill=_indices(0), sizes=({"n": 300, "m": 50},),
-    )  # fmt: skip
