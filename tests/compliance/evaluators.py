@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 from anyshape.execute import Executable, compile_graph
+from anyshape.execute.native import NativeExecutor
+from anyshape.execute.stepwise import StepwiseExecutor
 from anyshape.ir import Graph, evaluate
 
 
@@ -34,24 +36,44 @@ class Native:
 
     name = "native"
 
-    def __init__(self) -> None:
-        self._compiled: OrderedDict[Graph, Executable] = OrderedDict()
+    def run(self, graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        return compiled(graph)(*arrays)
+
+
+class Stepwise:
+    """The same code, one step at a time."""
+
+    name = "stepwise"
 
     def run(self, graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        if graph not in self._compiled:
-            self._compiled[graph] = compile_graph(graph)
-            if len(self._compiled) > KEPT:
-                self._compiled.popitem(last=False)
-        return self._compiled[graph](*arrays)
+        return stepwise(graph)(*arrays)
 
 
 KEPT = 4
-"""Executables that are kept: a test runs one graph at several sizes."""
+"""Executables that are kept: a graph is run at several sizes, by one evaluator after the other."""
 
-NOT_NATIVE_YET = frozenset(
-    {"nonzero", "cond", "while", "scan", "random_bits", "random_uniform", "random_normal"}
-    | {"token", "entropy"}
+
+@lru_cache(KEPT)
+def compiled(graph: Graph) -> Executable:
+    return compile_graph(graph)
+
+
+@lru_cache(KEPT)
+def stepwise(graph: Graph) -> Executable:
+    """As `compile_graph` makes it; where the whole graph is one program, of the same program."""
+    native = compiled(graph)
+    if not isinstance(native.executor, NativeExecutor):
+        return compile_graph(graph, executor="stepwise")
+    return Executable(
+        native.source, native.graph, native.reports, StepwiseExecutor(native.executor)
+    )
+
+
+ON_THE_HOST = frozenset({"nonzero", "cond", "while", "scan", "token", "entropy"})
+"""Ops in whose cases something has no native form: `strict` refuses it by name."""
+
+EVALUATORS: tuple[Evaluator, ...] = (
+    Interpreter(),
+    Native(),
+    Stepwise(),
 )
-"""Ops that the native executor refuses by name; a test holds this list to the truth."""
-
-EVALUATORS: tuple[Evaluator, ...] = (Interpreter(), Native())

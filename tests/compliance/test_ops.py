@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from tests.compliance.case import Case, Sizes, type_of_text
 from tests.compliance.cases import CASES
-from tests.compliance.evaluators import EVALUATORS, NOT_NATIVE_YET, Evaluator
+from tests.compliance.evaluators import EVALUATORS, ON_THE_HOST, Evaluator
 from tests.compliance.inputs import (
     candidate_sizes,
     contiguous,
@@ -23,11 +24,13 @@ from tests.compliance.inputs import (
 from tests.compliance.tolerance import assert_close, same_bits
 
 from anyshape.base.errors import ShapeError, UnsupportedError
-from anyshape.execute import compile_graph
+from anyshape.execute import PASSES, compile_graph
 from anyshape.ir import Builder, Graph, Node, Value, lookup, parse, verify
 from anyshape.ir.opdef import PARAM, ParamAttrs
 from anyshape.ir.types import TensorType
 from anyshape.ir.verify import provably_same
+from anyshape.passes import run_passes
+from anyshape.passes.segments import host_nodes
 from anyshape.sym import FactScope
 
 COMPOUNDS = [case for case in CASES if lookup(case.op).is_compound]
@@ -36,15 +39,15 @@ every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 every_evaluator = pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda e: e.name)
 
 
-def skip_unless_native(case: Case, evaluator: Evaluator) -> None:
-    if evaluator.name == "native" and case.op in NOT_NATIVE_YET:
-        pytest.skip(f"{case.op} has no native form yet")
-
-
-@pytest.mark.parametrize("case", [c for c in CASES if c.op in NOT_NATIVE_YET], ids=lambda c: c.id)
-def test_what_is_not_native_is_refused_by_name(case: Case) -> None:
-    with pytest.raises(UnsupportedError, match="the native executor does not support"):
-        compile_graph(case.graph())
+@every_case
+def test_strict_refuses_what_runs_on_the_host(case: Case) -> None:
+    divided = run_passes(case.graph(), PASSES).graph
+    found = Counter(node.op.name for node in host_nodes(divided.body))
+    assert bool(found) == (case.op in ON_THE_HOST)
+    if found:
+        with pytest.raises(UnsupportedError, match="no native form of") as caught:
+            compile_graph(case.graph(), strict=True)
+        assert caught.value.ops == found
 
 
 @every_case
@@ -74,7 +77,6 @@ def test_the_verifier_accepts(case: Case) -> None:
 @every_evaluator
 @every_case
 def test_values(case: Case, evaluator: Evaluator) -> None:
-    skip_unless_native(case, evaluator)
     graph = case.graph()
     bindings = legal_sizes(case, graph)
     dynamic = any(type_.symbols for type_ in graph.body.params)
@@ -86,7 +88,6 @@ def test_values(case: Case, evaluator: Evaluator) -> None:
 @every_evaluator
 @every_case
 def test_illegal_sizes_are_refused(case: Case, evaluator: Evaluator) -> None:
-    skip_unless_native(case, evaluator)
     graph = case.graph()
     illegal = [sizes for sizes in candidate_sizes(case, graph) if not is_legal(case, sizes)]
     rng = np.random.default_rng(case.seed)
@@ -101,7 +102,6 @@ def test_illegal_sizes_are_refused(case: Case, evaluator: Evaluator) -> None:
 @pytest.mark.parametrize("case", COMPOUNDS, ids=lambda case: case.id)
 def test_decompositions_mean_the_same(case: Case, evaluator: Evaluator) -> None:
     """The symbolic decomposition has the type of the op, and computes what is expected."""
-    skip_unless_native(case, evaluator)
     graph = case.graph()
     (node,) = [node for node in graph.nodes() if node.op.name == case.op]
     expanded = decomposed(graph, node)

@@ -236,7 +236,7 @@ def test_operands_of_two_dtypes() -> None:
 def test_an_input_of_another_dtype() -> None:
     one = graph(f32["n"], op="exp")
     assert message_of(DTypeError, lambda: evaluate(one, np.ones(3))) == (
-        "input 'a': expected f32, got f64\nfix: pass a.astype(f32)"
+        "input 'a': expected f32, got f64\nfix: pass a.astype('float32')"
     )
 
 

@@ -176,7 +176,7 @@ class AxisRangeError(ShapeError):
     def message(self) -> str:
         return _lines(
             f"axis '{self.axis}' is {self.size}, outside its range {self.allowed}",
-            f"  {self.source}",
+            f"  {self.source}" if self.source else None,
             f"fix: pass a size within {self.allowed}, or widen Axis('{self.axis}', ...)",
         )
 
@@ -195,7 +195,7 @@ class AxisMultipleError(ShapeError):
         below = self.size - self.size % self.multiple_of
         return _lines(
             f"axis '{self.axis}' is {self.size}, not a multiple of {self.multiple_of}",
-            f"  {self.source}",
+            f"  {self.source}" if self.source else None,
             f"fix: use {below} or {below + self.multiple_of}, or drop multiple_of from "
             f"Axis('{self.axis}', ...)",
         )
@@ -317,6 +317,25 @@ class UnboundAxisError(ShapeError):
         )
 
 
+class BindingNamesError(ShapeError):
+    """A binding that leaves axes of the graph out, or names others."""
+
+    def __init__(self, missing: Sequence[str], unknown: Sequence[str], axes: Sequence[str]) -> None:
+        super().__init__(tuple(missing), tuple(unknown), tuple(axes))
+        self.missing = tuple(missing)
+        self.unknown = tuple(unknown)
+        self.axes = tuple(axes)
+
+    def message(self) -> str:
+        problems = [f"axis '{name}' has no size" for name in self.missing]
+        problems += [f"the graph has no axis '{name}'" for name in self.unknown]
+        sizes = ", ".join(f"{name}=..." for name in self.axes)
+        return _lines(
+            f"the binding does not fit the graph: {'; '.join(problems)}",
+            f"fix: specialize({sizes})",
+        )
+
+
 # --- types, ops, graphs -------------------------------------------------------------------------
 
 
@@ -345,6 +364,32 @@ class DTypeError(AnyshapeError):
         )
 
 
+class InputError(AnyshapeError, TypeError):
+    """An argument of a call that cannot be read as an array in this machine's memory."""
+
+    def __init__(self, input: str, problem: str, fix: str) -> None:
+        super().__init__(input, problem, fix)
+        self.input = input
+        self.problem = problem
+        self.fix = fix
+
+    def message(self) -> str:
+        return _lines(f"input '{self.input}' {self.problem}", f"fix: {self.fix}")
+
+
+class CapabilityError(AnyshapeError):
+    """Something that an executor does not do, whatever the graph."""
+
+    def __init__(self, executor: str, problem: str, fix: str) -> None:
+        super().__init__(executor, problem, fix)
+        self.executor = executor
+        self.problem = problem
+        self.fix = fix
+
+    def message(self) -> str:
+        return _lines(f"the {self.executor} executor {self.problem}", f"fix: {self.fix}")
+
+
 class UnknownOpError(AnyshapeError):
     """An op that is not in the registry."""
 
@@ -359,19 +404,43 @@ class UnknownOpError(AnyshapeError):
 
 
 class UnsupportedError(AnyshapeError):
-    """Ops that an executor has no form for: all of them, with how often they occur."""
+    """Ops that have no native form: all of them, with how often and where they occur."""
 
-    def __init__(self, executor: str, ops: Mapping[str, int]) -> None:
-        super().__init__(executor, tuple(ops.items()))
-        self.executor = executor
-        self.ops = dict(ops)
+    def __init__(self, ops: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(tuple((op, tuple(places)) for op, places in ops.items()))
+        self.ops = {op: len(places) for op, places in ops.items()}
+        self.places = {op: tuple(filter(None, places)) for op, places in ops.items()}
 
     def message(self) -> str:
         counted = ", ".join(f"{op} ({count})" for op, count in sorted(self.ops.items()))
+        located = (f"{op}: {', '.join(at)}" for op, at in sorted(self.places.items()) if at)
         return _lines(
-            f"{self.executor} does not support {counted}",
-            "fix: evaluate the graph with anyshape.ir.evaluate, the reference",
+            f"no native form of {counted}",
+            *located,
+            "fix: compile without strict=True, and they run on the host",
         )
+
+
+class UnsupportedModelError(AnyshapeError):
+    """What an importer does not know of a model: all of it, with how often and where."""
+
+    def __init__(self, source: str, parts: Mapping[str, Sequence[str]], fix: str) -> None:
+        super().__init__(source, tuple((part, tuple(at)) for part, at in parts.items()), fix)
+        self.source = source
+        self.parts = {part: tuple(places) for part, places in parts.items()}
+        self.fix = fix
+
+    def message(self) -> str:
+        lines = (_counted(part, places) for part, places in sorted(self.parts.items()))
+        known = f"{self.source} uses what anyshape does not know:"
+        return _lines(known, *lines, f"fix: {self.fix}")
+
+
+def _counted(part: str, places: Sequence[str]) -> str:
+    """A part with its count and the first few of its places."""
+    known = list(dict.fromkeys(place for place in places if place))
+    shown = ", ".join(known[:3]) + (", …" if len(known) > 3 else "")
+    return f"  {part} ({len(places)})" + (f" at {shown}" if shown else "")
 
 
 class AttributeValueError(AnyshapeError):

@@ -4,6 +4,7 @@
 |----------------------|---------------------------------------------------------------------------|
 | ANYSHAPE_CACHE_DIR   | folder for compiled kernels; `off` keeps none. Default: below XDG's cache |
 | ANYSHAPE_CACHE_BYTES | how much that folder may hold. Default: 1 GiB                             |
+| ANYSHAPE_CALIBRATE   | `0` takes costs as given instead of measuring this machine once           |
 | ANYSHAPE_PERF_MAP    | `1` names generated functions for Linux's `perf`, in /tmp/perf-<pid>.map  |
 """
 
@@ -21,11 +22,12 @@ DEFAULT_CACHE_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a program may choose about compiling and loading code. No field changes the code."""
+    """What a program may choose about compiling and loading code. No field changes a result."""
 
     cache_dir: Path | None = None  # None: keep no compiled kernels on disk
     cache_bytes: int = DEFAULT_CACHE_BYTES
     perf_map: bool = False
+    calibrate: bool = True  # measure once what things cost, if there is a folder to keep it in
 
 
 def options_from_environment(environment: Mapping[str, str] = os.environ) -> Options:
@@ -34,6 +36,7 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
         cache_dir=_cache_dir(environment),
         cache_bytes=_bytes(environment, "ANYSHAPE_CACHE_BYTES", DEFAULT_CACHE_BYTES),
         perf_map=_switch(environment, "ANYSHAPE_PERF_MAP"),
+        calibrate=_switch(environment, "ANYSHAPE_CALIBRATE", default=True),
     )
 
 
@@ -61,8 +64,8 @@ def _bytes(environment: Mapping[str, str], name: str, default: int) -> int:
     return int(text)
 
 
-def _switch(environment: Mapping[str, str], name: str) -> bool:
+def _switch(environment: Mapping[str, str], name: str, *, default: bool = False) -> bool:
     text = environment.get(name, "")
     if text not in ("", "0", "1"):
         raise OptionError(name, text, "0 or 1")
-    return text == "1"
+    return text == "1" if text else default

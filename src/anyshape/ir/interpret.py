@@ -31,6 +31,9 @@ from anyshape.sym import BindingPlan, Dim, Fact, Symbol
 Observer = Callable[[Node, tuple[Array, ...], dict[Symbol, int]], None]
 """Called with each node, its results and the sizes known by then."""
 
+RunRegion = Callable[[int, Sequence[Array], dict[Symbol, int]], tuple[Array, ...]]
+"""Runs region i of a node on arguments, at the sizes known around it."""
+
 TOKEN_VALUE = np.zeros((), np.bool_)
 """What stands for a token while evaluating; nobody reads it."""
 
@@ -68,7 +71,7 @@ def check_inputs(graph: Graph, arrays: Sequence[Array]) -> None:
     for (name, type_), array in zip(inputs, arrays, strict=True):
         found = dtype_of(array, f"input '{name}'")
         if found != type_.dtype:
-            fix = f"pass {name}.astype({type_.dtype})"
+            fix = f"pass {name}.astype('{type_.dtype.numpy}')"
             raise DTypeError(f"input '{name}'", str(type_.dtype), str(found), fix)
 
 
@@ -94,13 +97,13 @@ class Interpreter:
         """Results of `region`; `sizes` gains the symbols bound on the way."""
         for type_, array in zip(region.params, args, strict=True):
             _bind(type_, array, sizes, "a region's parameter")
-        waiting = _check_facts(region.facts.facts, sizes)
+        waiting = check_facts(region.facts.facts, sizes)
         values: dict[Value, Array] = {}
         for node in region.nodes():
             results = self._evaluate(node, values, args, sizes)
             values.update(zip(node.results, results, strict=True))
             if node.late:
-                waiting = _check_facts(waiting, sizes)
+                waiting = check_facts(waiting, sizes)
             if self._observe is not None:
                 self._observe(node, results, sizes)
         return tuple(values[value] for value in region.results)
@@ -114,8 +117,17 @@ class Interpreter:
     ) -> tuple[Array, ...]:
         if node.op is PARAM:
             return (args[cast(ParamAttrs, node.attrs).index],)
-        operands = tuple(values[value] for value in node.operands)
-        results = self._apply(node, operands, sizes)
+
+        def run(index: int, inner: Sequence[Array], at: dict[Symbol, int]) -> tuple[Array, ...]:
+            return self.run(node.regions[index], inner, at)
+
+        return self.apply(node, tuple(values[value] for value in node.operands), sizes, run)
+
+    def apply(
+        self, node: Node, operands: tuple[Array, ...], sizes: dict[Symbol, int], run: RunRegion
+    ) -> tuple[Array, ...]:
+        """Results of one node, compared with their types; `sizes` gains those it computes."""
+        results = self._call(node, operands, sizes, run)
         for type_, array in zip(node.types, results, strict=True):
             _bind(type_, array, sizes, f"{node.op.name}{self._place(node)}")
         for late in node.late:
@@ -126,8 +138,8 @@ class Interpreter:
         place = self._locations.of(node)
         return f" ({place})" if place else ""
 
-    def _apply(
-        self, node: Node, operands: tuple[Array, ...], sizes: dict[Symbol, int]
+    def _call(
+        self, node: Node, operands: tuple[Array, ...], sizes: dict[Symbol, int], run: RunRegion
     ) -> tuple[Array, ...]:
         known = {symbol: Dim.of(size) for symbol, size in sizes.items()}
         attrs = map_dims(node.attrs, lambda dim: dim.substitute(known))
@@ -138,7 +150,7 @@ class Interpreter:
             operands,
             tuple(type_.substitute(known) for type_ in node.types),
             self._weights,
-            lambda index, inner: self.run(node.regions[index], inner, dict(sizes)),
+            lambda index, inner: run(index, inner, dict(sizes)),
         )
         try:
             results = node.op.reference(call)
@@ -181,7 +193,7 @@ def _check_late(late: LateAxis, sizes: dict[Symbol, int]) -> None:
         raise VerifyError(subject, f"is {sizes[late.symbol]}, above its bound {late.upper}")
 
 
-def _check_facts(facts: Sequence[Fact], sizes: dict[Symbol, int]) -> list[Fact]:
+def check_facts(facts: Sequence[Fact], sizes: dict[Symbol, int]) -> list[Fact]:
     """Checks the facts whose symbols are all known; returns the others."""
     waiting: list[Fact] = []
     for fact in facts:

@@ -40,6 +40,7 @@ class Trait(Enum):
     REDUCTION = "combines the elements along attribute `axes` or `axis`"
     CONTRACTION = "sums products of elements of two operands"
     ROWWISE = "same shape; an element depends on its row: the axes from attribute `axis` on"
+    ALONE = "a kernel of its own: reads and writes in an order that nothing else shares"
     ALIAS = "same elements in the same order: the result may share the operand's buffer"
     EFFECT = "takes a token and gives a new one; never merged, moved or dropped"
 

@@ -7,7 +7,7 @@ there are no -1s and no strings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,10 +48,18 @@ class DType:
         items = shape if isinstance(shape, tuple) else (shape,)
         return TensorType(self, make_shape(items))
 
+    def __reduce__(self) -> tuple[Callable[[str], DType], tuple[str]]:
+        return dtype_named, (self.name,)  # a copy from another process is the same object
+
     def __str__(self) -> str:
         return self.name
 
     __repr__ = __str__
+
+
+def dtype_named(name: str) -> DType:
+    """The element type that text calls so."""
+    return DTYPES[name]
 
 
 def _dtype(name: str, kind: str, numpy: npt.DTypeLike) -> DType:

@@ -18,7 +18,7 @@ from anyshape.ir.attrs import Attrs
 from anyshape.ir.build import Builder
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.node import Value
-from anyshape.ir.opdef import OpDef, Signature, register
+from anyshape.ir.opdef import OpDef, Signature, Trait, register
 from anyshape.ir.types import FLOATS, DType, Shape, bool_, i64
 from anyshape.ops.compose import Expr, iota, size
 from anyshape.ops.rules import SameDType
@@ -129,5 +129,6 @@ attention = register(
         _attention_dtype,
         attention_shape,
         decompose=_attention,
+        traits=frozenset({Trait.CONTRACTION}),
     )
 )

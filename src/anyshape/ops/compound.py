@@ -163,8 +163,11 @@ layer_norm = register(
     )
 )  # fmt: skip
 rms_norm = register(
-    OpDef("rms_norm", Signature(("x", "scale?")), NormAttrs, FLOAT, norm_shape, decompose=_rms_norm)
-)
+    OpDef(
+        "rms_norm", Signature(("x", "scale?")), NormAttrs, FLOAT, norm_shape,
+        decompose=_rms_norm, traits=ROWWISE,
+    )
+)  # fmt: skip
 
 
 # --- dense ----------------------------------------------------------------------------------------

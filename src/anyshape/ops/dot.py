@@ -1,4 +1,8 @@
-"""The general dot product: batch axes, contracting axes, and everything else kept."""
+"""Dot products.
+
+dot            batch axes, contracting axes, and everything else kept
+grouped_dot    rows in groups, each multiplied with a matrix of its own; data say where they end
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,9 @@ import numpy as np
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
-from anyshape.ir.types import NUMERIC, Array, Shape
+from anyshape.ir.types import NUMERIC, Array, DType, Shape, i32, i64
 from anyshape.ops.elementwise import widened
-from anyshape.ops.rules import SameDType
+from anyshape.ops.rules import SameDType, check_allowed, check_same
 from anyshape.sym import Dim
 
 AxisPairs = tuple[tuple[int, ...], tuple[int, ...]]
@@ -85,5 +89,52 @@ dot = register(
         dot_shape,
         reference=_dot,
         traits=frozenset({Trait.CONTRACTION}),
+    )
+)
+
+
+# --- grouped --------------------------------------------------------------------------------------
+
+
+def _grouped_dtype(op: str, dtypes: Sequence[DType], attrs: Attrs, /) -> tuple[DType, ...]:
+    check_same(op, dtypes[:2])
+    check_allowed(op, dtypes[0], NUMERIC)
+    check_allowed(f"{op} (offsets)", dtypes[2], (i32, i64))
+    return (dtypes[0],)
+
+
+def grouped_shape(ctx: ShapeContext, shapes: Sequence[Shape], attrs: Attrs, /) -> tuple[Shape, ...]:
+    x, weights, offsets = shapes
+    ranks = len(x), len(weights), len(offsets)
+    if ranks != (2, 3, 1):
+        raise ctx.refuse_operand(f"x, weights and offsets have ranks {ranks}, expected (2, 3, 1)")
+    ctx.require_equal(x[1], weights[1], "axis 1 of x and of weights must be equal")
+    ctx.require_equal(offsets[0], weights[0], "there must be as many offsets as matrices")
+    return ((x[0], weights[2]),)
+
+
+def _grouped_dot(call: Call[Attrs]) -> Array:
+    def product(x: Array, weights: Array, offsets: Array) -> Any:
+        result = np.zeros((len(x), weights.shape[2]), x.dtype)
+        start = 0
+        for matrix, end in zip(weights, offsets.astype(np.int64), strict=True):
+            result[start:end] = np.einsum("tk,kn->tn", x[start:end], matrix)
+            start = end
+        return result
+
+    return widened(product, call)
+
+
+grouped_dot = register(
+    OpDef(
+        "grouped_dot",
+        Signature(("x", "weights", "offsets")),
+        Attrs,
+        _grouped_dtype,
+        grouped_shape,
+        reference=_grouped_dot,
+        traits=frozenset({Trait.CONTRACTION}),
+        doc="Rows of `x` from `offsets[g - 1]` to `offsets[g]` times `weights[g]`; offsets ascend, "
+        "and rows after the last one give 0.",
     )
 )

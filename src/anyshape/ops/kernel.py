@@ -1,7 +1,7 @@
-"""The `kernel` op: a closed group of ops that becomes one native kernel.
+"""Groups of ops that run natively: a `kernel` is one native function, a `segment` one native call.
 
-Fusion's result is IR: it prints, verifies and evaluates like everything else, and lowering takes
-exactly this. A single op is the trivial case.
+What fusion and the division into segments make is IR: it prints, verifies and evaluates like
+everything else, and the layers below take exactly this. A single op is the trivial case.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def kernel_type(
     (body,) = regions
     check_params(ctx, "body", body, types)
     if body.born:
-        raise ctx.refuse_operand("a kernel's sizes are known before it runs")
+        raise ctx.refuse_operand(f"the sizes of a {ctx.op.name} are known before it runs")
     return body.result_types
 
 
@@ -35,5 +35,17 @@ kernel = register(
         reference=lambda call: call.run(0, call.args),
         regions=("body",),
         doc="Ops that are computed together, without memory between them.",
+    )
+)
+
+segment = register(
+    OpDef(
+        "segment",
+        Signature(("values*",)),
+        Attrs,
+        type_rule=kernel_type,
+        reference=lambda call: call.run(0, call.args),
+        regions=("body",),
+        doc="Kernels that run in one native call, from values that are there to values that stay.",
     )
 )

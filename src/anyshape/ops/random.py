@@ -24,24 +24,25 @@ from anyshape.ops.rules import check_allowed
 from anyshape.sym import Dim
 
 KEY_WORDS = 2
-_MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
-_WEYL = (0x9E3779B9, 0xBB67AE85)
+ROUNDS = 10
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+WEYL = (0x9E3779B9, 0xBB67AE85)  # what each round adds to the words of the key
 _LOW = np.uint64(0xFFFFFFFF)
 
 
 def philox(counters: Array, key: Array) -> Array:
-    """Ten rounds on counters [n, 4] u32 with a key [2] u32."""
+    """All rounds on counters [n, 4] u32 with a key [2] u32."""
     words = [counters[:, lane].astype(np.uint64) for lane in range(4)]
     keys = [int(word) for word in key]
-    for _ in range(10):
-        left, right = words[0] * _MULTIPLIERS[0], words[2] * _MULTIPLIERS[1]
+    for _ in range(ROUNDS):
+        left, right = words[0] * MULTIPLIERS[0], words[2] * MULTIPLIERS[1]
         words = [
             (right >> np.uint64(32)) ^ words[1] ^ np.uint64(keys[0]),
             right & _LOW,
             (left >> np.uint64(32)) ^ words[3] ^ np.uint64(keys[1]),
             left & _LOW,
         ]
-        keys = [(word + step) & 0xFFFFFFFF for word, step in zip(keys, _WEYL, strict=True)]
+        keys = [(word + step) & 0xFFFFFFFF for word, step in zip(keys, WEYL, strict=True)]
     return np.stack(words, axis=1).astype(np.uint32)
 
 
@@ -85,7 +86,15 @@ def _bits(call: Call[BitsAttrs]) -> Array:
 
 
 random_bits = register(
-    OpDef("random_bits", Signature(("key",)), BitsAttrs, _bits_dtype, bits_shape, reference=_bits)
+    OpDef(
+        "random_bits",
+        Signature(("key",)),
+        BitsAttrs,
+        _bits_dtype,
+        bits_shape,
+        reference=_bits,
+        traits=frozenset({Trait.INDEXED}),
+    )
 )
 
 

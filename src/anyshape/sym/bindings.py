@@ -94,11 +94,16 @@ class BindingPlan:
     def solve(self, shapes: Sequence[tuple[int, ...]]) -> Binding:
         """The binding of one call, or an error that names inputs, axes and sizes."""
         self._check_ranks(shapes)
+        binding = self.binding(shapes)
+        self._check_dims(shapes, binding)
+        self.check(binding, shapes)
+        return binding
+
+    def binding(self, shapes: Sequence[tuple[int, ...]]) -> Binding:
+        """The binding of shapes whose ranks, dims and facts are checked elsewhere."""
         binding: Binding = {}
         for step in self.steps:
             binding[step.affine.symbol] = self._step(step, shapes, binding)
-        self._check_dims(shapes, binding)
-        self.check(binding, shapes)
         return binding
 
     def check(self, binding: Binding, shapes: Sequence[tuple[int, ...]] = ()) -> None:

@@ -9,20 +9,23 @@ from tests.compliance.cases import (
     attention,
     compound,
     control,
+    cumulative,
     dot,
     elementwise,
     indexing,
     kernel,
     late,
     movement,
+    order,
     random,
     reduce,
+    scatter,
     source,
 )
 
 FAMILIES: tuple[ModuleType, ...] = (
-    elementwise, movement, reduce, dot, source, late, control, random, compound, attention, kernel,
-    indexing,
+    elementwise, movement, reduce, cumulative, dot, source, late, control, random, compound,
+    attention, kernel, indexing, scatter, order,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

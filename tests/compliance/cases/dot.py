@@ -1,16 +1,17 @@
-"""The dot product: torch.einsum in f64, Python integers for integers."""
+"""Dot products: torch.einsum in f64, Python integers for integers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
-from tests.compliance.case import Collection, emit
+from tests.compliance.case import Collection, Rng, emit
 from tests.compliance.expect import as_torch, wrapped
 from tests.compliance.tolerance import accumulated
 
-from anyshape.ir.types import NUMERIC, f32
+from anyshape.ir.types import NUMERIC, DType, f32
 
 CASES = Collection()
 
@@ -70,3 +71,45 @@ dot("a fresh dim adopts a name", ("[batch, ?]", "[seq, n]"), "[batch, n]", "bs,s
     ((1,), (0,)))  # fmt: skip
 dot("a name meets a number", ("[batch, seq]", "[8, n]"), "[batch, n]", "bs,sn->bn", ((1,), (0,)),
     facts=("seq == 8",), sizes=tuple({"batch": n, "seq": 8, "n": 5} for n in (0, 3)))  # fmt: skip
+
+
+# --- grouped --------------------------------------------------------------------------------------
+
+
+def _in_groups(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> list[Any]:
+    """Small numbers, and offsets that ascend; some rows may come after the last group."""
+    numbers = [
+        rng.integers(0 if dtype.kind == "uint" else -3, 4, shape).astype(dtype.numpy)
+        for shape, dtype in zip(shapes[:2], dtypes[:2], strict=True)
+    ]
+    ends = np.sort(rng.integers(0, shapes[0][0] + 1, shapes[2])).astype(dtypes[2].numpy)
+    return [*numbers, ends]
+
+
+def _row_by_row(x: Any, weights: Any, ends: Any) -> Any:
+    """Each row with the matrix of the first group that ends after it."""
+    wide = x.astype(np.float64), weights.astype(np.float64)
+    rows = [np.zeros((0, weights.shape[2]))]
+    for number, row in enumerate(wide[0]):
+        group = int(np.searchsorted(ends.astype(np.int64), number, side="right"))
+        inside = group < len(ends)
+        made = (row[:, None] * wide[1][group]).sum(axis=0) if inside else np.zeros(rows[0].shape[1])
+        rows.append(made[None])
+    made = np.concatenate(rows)
+    return wrapped(made.astype(object), x.dtype) if x.dtype.kind in "iu" else made
+
+
+for _dtype in NUMERIC:
+    for _ends in ("i32", "i64") if _dtype is f32 else ("i64",):
+        CASES.add(
+            "grouped_dot", f"{_dtype} {_ends}",
+            (f"{_dtype}[seq, k]", f"{_dtype}[n, k, m]", f"{_ends}[n]"), emit("grouped_dot"),
+            (f"{_dtype}[seq, m]",), _row_by_row, fill=_in_groups, tolerance=TOLERANCE,
+            sizes=({"seq": 100, "k": 7, "n": 3, "m": 70}, {"seq": 4, "k": 2, "n": 0, "m": 3}),
+        )  # fmt: skip
+CASES.add(
+    "grouped_dot", "a number of matrices meets a name", ("f32[seq, 8]", "f32[4, k, m]", "i64[n]"),
+    emit("grouped_dot"), ("f32[seq, m]",), _row_by_row, facts=("8 == k", "n == 4"),
+    fill=_in_groups, tolerance=TOLERANCE,
+    sizes=tuple({"seq": t, "k": 8, "n": 4, "m": 5} for t in (0, 9)),
+)  # fmt: skip

@@ -37,6 +37,22 @@ def test_branches_capture_what_they_use() -> None:
     np.testing.assert_array_equal(run(pick, np.array(False), x, y, z), y * 2 - z)
 
 
+def test_a_result_may_be_something_from_outside() -> None:
+    @ash.jit
+    def f(p: ash.bool[()], x: ash.f32["n"], y: ash.f32["n"]):
+        picked = ash.cond(p, lambda: x, lambda: y + 1)
+        last, steps = ash.scan(lambda state, item: (state, y), x, ash.arange(2))
+        return picked, last, steps, ash.while_loop(lambda s: s.sum() > 9, lambda s: y, x)
+
+    x, y = np.full(3, 4, np.float32), np.full(3, 2, np.float32)
+    for taken in (True, False):
+        picked, last, steps, final = f(np.array(taken), x, y)
+        np.testing.assert_array_equal(picked, x if taken else y + 1)
+        np.testing.assert_array_equal(last, x)
+        np.testing.assert_array_equal(steps, [y, y])
+        np.testing.assert_array_equal(final, y)
+
+
 def test_captures_are_exactly_the_operands() -> None:
     @ash.jit
     def pick(p: ash.bool[()], x: ash.f32["n"], y: ash.f32["n"], unused: ash.f32["n"]):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from tests.unit.frontend.tracing import check, floats, integers
+from tests.unit.frontend.tracing import check, floats, integers, run
 
 import anyshape as ash
+from anyshape.base.errors import OperandError
 
 PAIRS = [
     ((3, 4), (4, 5)), ((4,), (4,)), ((4,), (4, 5)), ((3, 4), (4,)), ((2, 3, 4), (4, 5)),
@@ -68,3 +71,19 @@ def test_dot_general_vecdot_outer() -> None:
     check(ours, lambda x, y: np.einsum("bij,jb->bi", x, y), x, y)
     check(ash.vecdot, lambda x, y: (x * y).sum(-1), floats(3, 4), floats(4))
     check(ash.outer, np.outer, floats(3), floats(4))
+
+
+def test_grouped_dot() -> None:
+    def by_rows(x: Any, weights: Any, ends: Any) -> Any:
+        groups = np.searchsorted(ends, np.arange(len(x)), side="right")
+        padded = np.concatenate([weights, np.zeros_like(weights[:1])])
+        return np.einsum("tk,tkn->tn", x, padded[groups])
+
+    ends = np.array([2, 2, 6])
+    check(ash.grouped_dot, by_rows, floats(7, 4), floats(3, 4, 5, seed=1), ends)
+
+
+def test_grouped_dot_of_other_ranks() -> None:
+    operands = floats(7, 4), floats(4, 5), np.array([2, 7])
+    with pytest.raises(OperandError, match=r"have ranks \(2, 2, 1\), expected \(2, 3, 1\)"):
+        run(ash.grouped_dot, *operands, static=True)

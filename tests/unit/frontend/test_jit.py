@@ -10,6 +10,7 @@ import torch
 from tests.unit.frontend.tracing import floats
 
 import anyshape as ash
+from anyshape.api import traced
 from anyshape.api.jit import TRACE_LIMIT
 
 
@@ -117,17 +118,95 @@ def test_results_own_their_memory() -> None:
         assert not np.shares_memory(result, x)
 
 
-def test_torch_tensors() -> None:
-    x = torch.randn(4, requires_grad=True)
-    np.testing.assert_array_equal(double(x), x.detach().numpy() * 2)
+def test_torch_tensors_give_torch_tensors() -> None:
+    x = torch.randn(4)
+    assert torch.equal(double(x), x * 2)
 
     @ash.jit
     def half(x: ash.bf16["n"]):
         return x * 0.5
 
     given = torch.tensor([1.0, 3.0], dtype=torch.bfloat16)
-    assert half(given).dtype == ml_dtypes.bfloat16
-    assert half(given).astype(np.float32).tolist() == [0.5, 1.5]
+    for _ in range(2):  # the first call, and the short way of later ones
+        assert half(given).dtype == torch.bfloat16
+        assert half(given).tolist() == [0.5, 1.5]
+    bits = np.array([1.0, 3.0], ml_dtypes.bfloat16)
+    assert half(bits).dtype == ml_dtypes.bfloat16
+
+
+def test_later_calls_take_what_the_first_did() -> None:
+    """Calls with nothing but arrays take a shorter way, which must not be seen."""
+
+    @ash.jit
+    def scaled(x: ash.f32["n"], k: ash.f32[()]):
+        return {"y": x * k}
+
+    x, k = floats(3), np.array(2, np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(scaled(x, k)["y"], x * 2)
+        np.testing.assert_array_equal(scaled(x, 2)["y"], x * 2)
+        np.testing.assert_array_equal(scaled(k=k, x=x)["y"], x * 2)
+        assert torch.equal(scaled(torch.from_numpy(x), k)["y"], torch.from_numpy(x * 2))
+        with pytest.raises(ash.errors.DTypeError, match=r"or declare ash\.f64"):
+            scaled(x.astype(np.float64), k)
+        with pytest.raises(ash.errors.RankMismatchError, match="input 'x' has rank 2"):
+            scaled(floats(3, 3), k)
+        with pytest.raises(TypeError, match="missing a required argument: 'k'"):
+            scaled(x)
+
+
+# --- executors ------------------------------------------------------------------------------------
+
+
+def test_calls_run_one_executable() -> None:
+    @ash.jit
+    def cube(x: ash.f32["n"]):
+        return x * x * x
+
+    for size in (1, 5, 1):
+        cube(floats(size))
+    assert cube.executable is cube.compiled()
+    assert cube.executable.capabilities.executor == "native"
+    metrics = cube.executable.metrics()
+    assert (metrics.runs, metrics.misses) == (3, 2)
+
+
+def test_many_threads_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    compile_graph = traced.compile_graph
+
+    def counted(*args: Any, **options: Any) -> Any:
+        made.append(args)
+        return compile_graph(*args, **options)
+
+    monkeypatch.setattr(traced, "compile_graph", counted)
+    scaled, _ = counting()
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda size: scaled(floats(size)), range(1, 33)))
+    assert [len(result) for result in results] == list(range(1, 33))
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("executor", ["native", "stepwise", "reference"])
+def test_the_executor_is_a_choice(executor: Any) -> None:
+    @ash.jit(executor=executor)
+    def f(x: ash.f32["n"]):
+        return ash.exp(x), x.sum()
+
+    x = floats(5)
+    for one, other in zip(f(x), (np.exp(x), x.sum()), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+    assert f.executable.capabilities.executor == executor
+
+
+def test_strict_refuses_what_would_run_on_the_host() -> None:
+    @ash.jit(strict=True)
+    def f(x: ash.f32["n"]):
+        return ash.nonzero(x)
+
+    assert f.graph.name == "f"
+    with pytest.raises(ash.errors.UnsupportedError, match="no native form of nonzero"):
+        f(floats(3))
 
 
 def test_objects_with_array_or_dlpack() -> None:

@@ -52,7 +52,14 @@ def test_a_leaf_is_a_tree() -> None:
 
 def test_leaves_along_stops_at_the_leaves_of_the_structure() -> None:
     _, structure = flatten({"a": 1, "b": 2})
-    assert list(leaves_along(structure, {"b": [1, 2], "a": None})) == [None, [1, 2]]
+    assert leaves_along(structure, {"b": [1, 2], "a": None}) == [None, [1, 2]]
+
+
+def test_the_path_of_a_mismatch_deep_inside() -> None:
+    _, structure = flatten({"a": ({"b": [1]}, 2)})
+    with pytest.raises(StructureMismatchError) as caught:
+        leaves_along(structure, {"a": ({"b": [1, 2]}, 2)})
+    assert caught.value.path == "a.0.b"
 
 
 @pytest.mark.parametrize(
@@ -67,5 +74,5 @@ def test_leaves_along_stops_at_the_leaves_of_the_structure() -> None:
 def test_a_mismatch_names_its_place(tree: Any, path: str, expected: str, found: str) -> None:
     _, structure = flatten({"a": (1, 2)})
     with pytest.raises(StructureMismatchError) as caught:
-        list(leaves_along(structure, tree))
+        leaves_along(structure, tree)
     assert (caught.value.path, caught.value.expected, caught.value.found) == (path, expected, found)

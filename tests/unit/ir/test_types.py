@@ -1,5 +1,7 @@
 """Element types and tensor types."""
 
+import pickle
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -112,6 +114,11 @@ def test_every_dtype_is_found_by_name_and_by_array() -> None:
         assert DTYPES[str(dtype)] is dtype
         assert dtype_of(np.zeros(1, dtype.numpy)) is dtype
     assert dtype_of(np.zeros(1, ml_dtypes.bfloat16)) is bf16
+
+
+def test_a_dtype_that_was_sent_to_another_process_is_the_same_object() -> None:
+    for dtype in ALL_DTYPES:
+        assert pickle.loads(pickle.dumps(dtype)) is dtype
 
 
 def test_an_array_of_another_dtype_is_refused() -> None:

@@ -8,8 +8,8 @@
     tracer      one region being traced; captures of the regions around it
     convert     operands of any kind as tensors; promotion of element types
     axes        axes and shapes as users write them; bounds: slice bounds made exact
-    elementwise, movement, reduce, assemble, source, index, dot, einsum, compound, control,
-    random, late
+    elementwise, movement, reduce, cumulative, assemble, source, index, dot, einsum, compound,
+    control, random, late
                 the functions users call, by family, as in `anyshape.ops`
     tensor      the traced tensor: operators and methods, all of them calls of the families
     function    a whole function traced into a graph

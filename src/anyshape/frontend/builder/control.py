@@ -49,6 +49,8 @@ class Body:
     def trace(self, function: Function, arguments: Sequence[Any]) -> None:
         with self.tracer.active():
             self.results, self.structure = _tensors(function(*arguments))
+        for result in self.results:
+            self.tracer.value(result)  # one from outside is a capture, which the op must know of
 
     def region(self) -> Region:
         values = [self.tracer.value(result) for result in self.results]

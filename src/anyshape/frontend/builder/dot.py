@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder.axes import describe, normal_axes
-from anyshape.frontend.builder.convert import ArrayLike, promoted
+from anyshape.frontend.builder.convert import ArrayLike, asarray, promoted
 from anyshape.frontend.builder.movement import broadcast_to
 from anyshape.frontend.builder.tracer import active
 
@@ -53,6 +53,17 @@ def _batched(left: Tensor, right: Tensor) -> Tensor:
     right = broadcast_to(right, (*shared, *right.shape[-2:]))
     axes = tuple(range(len(shared)))
     return dot_general(left, right, ((-1,), (-2,)), (axes, axes))
+
+
+def grouped_dot(x: ArrayLike, weights: ArrayLike, offsets: ArrayLike) -> Tensor:
+    """Rows of `x` in groups, each times a matrix of its own, as tokens and experts.
+
+    `x[tokens, k]` is sorted by group, `weights[groups, k, n]` are the matrices, and
+    `offsets[groups]` say where each group ends: group g has the rows from `offsets[g - 1]`, or 0,
+    to `offsets[g]`. Offsets ascend; rows after the last group give zeros.
+    """
+    left, right = promoted(x, weights)
+    return active().emit("grouped_dot", left, right, asarray(offsets))
 
 
 def vecdot(lhs: ArrayLike, rhs: ArrayLike) -> Tensor:

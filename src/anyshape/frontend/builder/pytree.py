@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 
@@ -52,19 +53,34 @@ def flatten(tree: object) -> tuple[list[object], Structure]:
     return leaves, Branch(kind, keys, tuple(structure for _, structure in parts))
 
 
-def leaves_along(structure: Structure, tree: object, path: str = "") -> Iterator[object]:
-    """The parts of `tree` at the leaves of `structure`, which it must be built like."""
+def leaves_along(structure: Structure, tree: object) -> list[object]:
+    """The parts of `tree` at the leaves of `structure`, which it must be built like.
+
+    Every call of a jitted function comes here, so paths are made up only for errors.
+    """
+    leaves: list[object] = []
+    _collect(structure, tree, leaves)
+    return leaves
+
+
+def _collect(structure: Structure, tree: object, leaves: list[object]) -> None:
     if isinstance(structure, Leaf):
-        yield tree
+        leaves.append(tree)
         return
-    if container_kind(tree) is not structure.kind:
-        raise StructureMismatchError(path, f"a {structure.kind.__name__}", _describe(tree))
+    if type(tree) is not structure.kind:
+        raise StructureMismatchError("", f"a {structure.kind.__name__}", _describe(tree))
     keys, values = _items(tree)
-    found = dict(zip(keys, values, strict=True))
-    if found.keys() != set(structure.keys):
-        raise StructureMismatchError(path, _keys_text(structure.keys), _keys_text(keys))
-    for key, child in zip(structure.keys, structure.children, strict=True):
-        yield from leaves_along(child, found[key], join(path, key))
+    if keys != structure.keys:
+        found = dict(zip(keys, values, strict=True))
+        if found.keys() != set(structure.keys):
+            raise StructureMismatchError("", _keys_text(structure.keys), _keys_text(keys))
+        values = [found[key] for key in structure.keys]
+    for key, child, value in zip(structure.keys, structure.children, values, strict=True):
+        try:
+            _collect(child, value, leaves)
+        except StructureMismatchError as error:
+            error.path = join(str(key), error.path) if error.path else str(key)
+            raise
 
 
 def unflatten(structure: Structure, leaves: Sequence[object]) -> object:
@@ -111,8 +127,13 @@ def _items(tree: object) -> tuple[tuple[Hashable, ...], list[object]]:
         values = list(cast(Sequence[object], tree))
         names = cast(tuple[str, ...], getattr(cast(object, tree), "_fields", range(len(values))))
         return tuple(names), values
-    fields = dataclasses.fields(cast(Any, tree))
-    return tuple(f.name for f in fields), [getattr(tree, f.name) for f in fields]
+    names = _field_names(type(tree))
+    return names, [getattr(tree, name) for name in names]
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(cast(Any, kind)))
 
 
 def _rebuild(structure: Structure, leaves: Iterator[object]) -> object:

@@ -25,7 +25,8 @@ def _reduce(op: str, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
     return active().emit(op, x, axes=axes, keepdims=keepdims)
 
 
-def _accumulator(dtype: DType) -> DType:
+def accumulator(dtype: DType) -> DType:
+    """What sums and products of a dtype are made in."""
     if dtype.is_float:
         return dtype
     return u64 if dtype.kind == "uint" else i64
@@ -33,12 +34,12 @@ def _accumulator(dtype: DType) -> DType:
 
 def sum(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     operand = asarray(x)
-    return _reduce("sum", cast_to(operand, _accumulator(operand.dtype)), axis, keepdims)
+    return _reduce("sum", cast_to(operand, accumulator(operand.dtype)), axis, keepdims)
 
 
 def prod(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     operand = asarray(x)
-    return _reduce("prod", cast_to(operand, _accumulator(operand.dtype)), axis, keepdims)
+    return _reduce("prod", cast_to(operand, accumulator(operand.dtype)), axis, keepdims)
 
 
 def max(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:

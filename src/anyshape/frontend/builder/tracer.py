@@ -11,7 +11,7 @@ notes the outer tensor as a capture, for every region on the way.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -44,6 +44,7 @@ class Tracer:
         make: type[Tensor],
         parent: Tracer | None = None,
         axes: frozenset[str] = frozenset(),
+        locate: Callable[[], Location | None] = caller_location,
     ) -> None:
         self.function = function
         self.builder = builder
@@ -51,12 +52,13 @@ class Tracer:
         self.axes = axes  # the names that size expressions in text may use
         self.captures: dict[Value, Value] = {}  # value outside -> parameter inside
         self.token: Value | None = None  # the order of effects so far
+        self.locate = locate  # the line of the user's program that is being traced
         self._make = make
 
     def nested(self) -> Tracer:
         """A tracer for a region inside this one."""
         inner = self.builder.nested()
-        return Tracer(self.function, inner, self._make, self, self.axes)
+        return Tracer(self.function, inner, self._make, self, self.axes, self.locate)
 
     @contextmanager
     def active(self) -> Generator[None]:
@@ -113,12 +115,12 @@ class Tracer:
 
     def located(self) -> AbstractContextManager[None]:
         """Errors raised within carry the line of the user's program."""
-        self.builder.place = caller_location()
+        self.builder.place = self.locate()
         return _fill_location(self.builder.place)
 
     def refuse(self, problem: str, fix: str) -> TraceError:
         """An error to raise about what the user wrote."""
-        return TraceError(self.function, problem, fix, caller_location())
+        return TraceError(self.function, problem, fix, self.locate())
 
     # --- sizes --------------------------------------------------------------------------------
 
@@ -179,9 +181,9 @@ def is_tensor(thing: object) -> TypeIs[Tensor]:
     return isinstance(thing, Traced)
 
 
-def tracing() -> Tracer | None:
-    """The active tracer, if a function is being traced."""
-    return _ACTIVE.get()
+tracing: Callable[[], Tracer | None] = _ACTIVE.get
+"""The active tracer, if a function is being traced. Every call of a jitted function asks, so this
+is the variable's own method: a function around it would cost nine times as much."""
 
 
 def active() -> Tracer:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from anyshape.sym.axis import Axis
 from anyshape.sym.decide.answer import Answer
+from anyshape.sym.decide.certificate import Certificates
 from anyshape.sym.decide.equalities import Contradiction
 from anyshape.sym.decide.interval import Interval
 from anyshape.sym.decide.normalize import normalized
@@ -126,15 +127,33 @@ class Prover:
             return Answer.UNKNOWN
         if quick is not None:
             return quick
+        if self._certified(predicate):
+            return Answer.TRUE
+        verdicts = self._witnesses.verdicts(predicate)
+        if len(verdicts) == 2:  # both ways: no proof to be found
+            return Answer.UNKNOWN
         simpler = self._simplified(predicate)
         if simpler is not Answer.UNKNOWN:
             return simpler
-        verdicts = self._witnesses.verdicts(predicate)
         if True not in verdicts and refuted(self._system, (predicate,)):
             return Answer.FALSE
         if False not in verdicts and all(refuted(self._system, p) for p in denials(predicate)):
             return Answer.TRUE
         return Answer.UNKNOWN
+
+    @cached_property
+    def _certificates(self) -> Certificates:
+        return Certificates(self._system)
+
+    def _certified(self, predicate: Predicate) -> bool:
+        """Whether it is an inequality that follows at once from those that are known."""
+        if not isinstance(predicate, Less | LessEqual):
+            return False
+        slack = predicate.rhs - predicate.lhs - int(isinstance(predicate, Less))
+        try:
+            return self._certificates.proves_nonnegative(self._system.reduce(slack))
+        except Contradiction:
+            return False
 
     def _simplified(self, predicate: Predicate) -> Answer:
         """Normal forms get rid of most minima, broadcasts and quotients much faster than splits."""

@@ -7,8 +7,8 @@ sampling is deterministic.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from math import isinf
 from random import Random
 
@@ -23,12 +23,18 @@ from anyshape.sym.symbol import Symbol
 Binding = dict[Symbol, int]
 
 _ATTEMPTS = 64
-_ENOUGH = 8
-_FEW = 3
+_ENOUGH = 16
+_FEW = 8
+_SPANS = (3, 200, 9, 1000, 1, 40)
+"""How far from their least value sizes are, by turns: small numbers satisfy the most equalities,
+and some must be beyond a tile."""
 
 
 class Witnesses:
-    """A few bindings that satisfy the facts; maybe none. `older` are those of fewer facts."""
+    """A few bindings that satisfy the facts; maybe none. `older` are those of fewer facts.
+
+    They are looked for while questions need them.
+    """
 
     def __init__(
         self,
@@ -40,54 +46,77 @@ class Witnesses:
         self._system = system
         self._axes = {axis.symbol: axis for axis in axes}
         self._predicates = predicates
-        symbols = set(self._axes).union(*(predicate.symbols for predicate in predicates))
-        self._symbols = sorted(symbols, key=lambda symbol: symbol.sort_key)
+        self._symbols = _in_order(axes, predicates)
         self._found = self._surviving(older) if older else []
         # Where even fewer facts had no witness, a long search is wasted.
-        attempts = _ATTEMPTS if older is None or older._found else _ENOUGH
-        if len(self._found) < _FEW:
-            samples = (self._sample(seed) for seed in range(attempts))
-            self._found += islice((b for b in samples if b is not None), _ENOUGH)
+        attempts = _ATTEMPTS if older is None or older._found else _FEW
+        self._samples = filter(None, map(self._sample, range(attempts)))
 
     def verdicts(self, predicate: Predicate) -> set[bool]:
-        """What the predicate is for the witnesses for which it has a value."""
+        """What the predicate is for witnesses for which it has a value, until both answers are."""
         found: set[bool] = set()
-        for seed, witness in enumerate(self._found):
-            try:
+        for seed, witness in enumerate(self._all()):
+            with suppress(DimError):
                 found.add(predicate.holds(_completed(witness, predicate.symbols, seed)))
-            except DimError:
-                continue
+            if len(found) == 2:
+                break
         return found
+
+    def _all(self) -> Iterator[Binding]:
+        """Those found before, then more of them, up to a limit."""
+        yield from self._found
+        while len(self._found) < _ENOUGH:
+            sample = next(self._samples, None)
+            if sample is None:
+                return
+            self._found.append(sample)
+            yield sample
 
     def _surviving(self, older: Witnesses) -> list[Binding]:
         """Facts are only ever appended, so what is older was tested already."""
         news = self._predicates[len(older._predicates) :]
-        completed = (self._extended(witness, seed) for seed, witness in enumerate(older._found))
-        return [sizes for sizes in completed if self._satisfies(sizes, news)]
+        extended = (self._extended(witness, seed) for seed, witness in enumerate(older._found))
+        return [sizes for sizes in extended if sizes and self._satisfies(sizes, news)]
 
-    def _extended(self, witness: Binding, seed: int) -> Binding:
-        """The sizes of new symbols follow from equalities, where they do."""
-        sizes = dict(witness)
-        for symbol in self._symbols:
-            if symbol not in sizes:
+    def _extended(self, witness: Binding, seed: int) -> Binding | None:
+        """The witness with sizes for new symbols."""
+        sizes, random = dict(witness), Random(seed)
+        try:
+            for symbol in (symbol for symbol in self._symbols if symbol not in witness):
                 value = self._system.reduce(Dim.of(symbol))
-                if value.symbols <= witness.keys():
-                    sizes[symbol] = value.evaluate(witness)
+                if value.symbols <= sizes.keys():
+                    sizes[symbol] = value.evaluate(sizes)
+                elif value.symbol is symbol:
+                    sizes[symbol] = _pick(self._range(symbol, sizes), random, seed)
+        except DimError:
+            return None
         return _completed(sizes, self._symbols, seed)
 
     def _sample(self, seed: int) -> Binding | None:
+        """One size after the other, each within what those before it leave."""
         random = Random(seed)
         reduced = {symbol: self._system.reduce(Dim.of(symbol)) for symbol in self._symbols}
-        free = set[Symbol]().union(*(dim.symbols for dim in reduced.values()))
-        values = {
-            symbol: _pick(self._system.symbol_range(symbol), random)
-            for symbol in sorted(free, key=lambda symbol: symbol.sort_key)
-        }
+        values: Binding = {}
         try:
+            for dim in reduced.values():
+                for symbol in sorted(dim.symbols - values.keys(), key=lambda s: s.sort_key):
+                    values[symbol] = _pick(self._range(symbol, values), random, seed)
             sizes = {symbol: dim.evaluate(values) for symbol, dim in reduced.items()}
         except DimError:
             return None
         return sizes if self._satisfies(sizes, self._predicates) else None
+
+    def _range(self, symbol: Symbol, values: Binding) -> Interval:
+        """The sizes that known inequalities allow, given the values of other symbols."""
+        lo, hi = self._system.symbol_range(symbol)
+        for row in self._system.nonnegative:
+            if symbol in row.symbols and row.symbols <= values.keys() | {symbol}:
+                slope, rest = _line(row, symbol, values)
+                if slope > 0:
+                    lo = max(lo, -(rest // slope))
+                elif slope < 0:
+                    hi = min(hi, rest // -slope)
+        return Interval(lo, max(lo, hi))
 
     def _satisfies(self, sizes: Binding, predicates: Sequence[Predicate]) -> bool:
         try:
@@ -100,6 +129,25 @@ class Witnesses:
             return False
 
 
+def _in_order(axes: Sequence[Axis], predicates: Sequence[Predicate]) -> list[Symbol]:
+    """Symbols in the order they are met: what bounds an index is mostly stated before it."""
+    found = {axis.symbol: None for axis in axes}
+    for predicate in predicates:
+        found.update((s, None) for s in sorted(predicate.symbols, key=lambda s: s.sort_key))
+    return list(found)
+
+
+def _line(row: Dim, symbol: Symbol, values: Binding) -> tuple[int, int]:
+    """(slope, rest) of a row that is linear in a symbol; the slope is 0 where it is not."""
+    factors = [item for monomial, _ in row.terms for item in monomial]
+    if any(symbol in f.symbols for f, _ in factors if not isinstance(f, Symbol)) or any(
+        power > 1 for f, power in factors if f is symbol
+    ):
+        return 0, 0
+    at_zero, at_one = (row.evaluate({**values, symbol: size}) for size in (0, 1))
+    return at_one - at_zero, at_zero
+
+
 def _completed(witness: Binding, symbols: Iterable[Symbol], seed: int) -> Binding:
     """A binding with sizes for symbols of which nothing is known, too."""
     missing = [symbol for symbol in symbols if symbol not in witness]
@@ -110,8 +158,7 @@ def _completed(witness: Binding, symbols: Iterable[Symbol], seed: int) -> Bindin
     return witness | {symbol: random.choice((1, 0, 2, 3, 5, 8, 16)) for symbol in missing}
 
 
-def _pick(bounds: Interval, random: Random) -> int:
-    """Small numbers mostly: they satisfy the most equalities."""
+def _pick(bounds: Interval, random: Random, seed: int) -> int:
     low = -4 if isinf(bounds.lo) else int(bounds.lo)
-    high = low + random.choice((1, 3, 9, 40))
+    high = low + _SPANS[seed % len(_SPANS)]
     return random.randint(low, high if isinf(bounds.hi) else min(high, int(bounds.hi)))

@@ -1,0 +1,90 @@
+"""Cumulative ops along one axis: each element combines those before it and, unless `exclusive`,
+itself. `reverse` starts from the end.
+
+Results have the operand's dtype; 16-bit floats accumulate in f32. An exclusive sum starts with the
+neutral element: 0, 1, or the lowest or highest number for extrema. A NaN stays from where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anyshape.ir.attrs import Attrs
+from anyshape.ir.context import ShapeContext
+from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
+from anyshape.ir.types import NUMERIC, Array, DType, Shape
+from anyshape.ops.elementwise import widened
+from anyshape.ops.reduce import highest, lowest
+from anyshape.ops.rules import SameDType
+
+
+@dataclass(frozen=True)
+class CumulativeAttrs(Attrs):
+    """The axis walked along, whether an element leaves itself out, and from which end."""
+
+    axis: int
+    exclusive: bool = False
+    reverse: bool = False
+
+
+def cumulative_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: CumulativeAttrs, /
+) -> tuple[Shape, ...]:
+    """Same shape; `axis` is one of the operand's."""
+    ctx.check_axes("axis", (attrs.axis,), len(shapes[0]))
+    return (shapes[0],)
+
+
+def cumulative(
+    name: str, function: np.ufunc, start: Callable[[DType], float | int | bool]
+) -> OpDef[CumulativeAttrs]:
+    """Combines what comes before with a function of two."""
+
+    def reference(call: Call[CumulativeAttrs]) -> Array:
+        attrs, neutral = call.attrs, start(call.result.dtype)
+
+        def combined(x: Array) -> Any:
+            walked = np.flip(x, attrs.axis) if attrs.reverse else x
+            totals = function.accumulate(walked, axis=attrs.axis, dtype=x.dtype)
+            if attrs.exclusive:
+                totals = _moved_on(totals, attrs.axis, neutral)
+            return np.flip(totals, attrs.axis) if attrs.reverse else totals
+
+        return widened(combined, call)
+
+    return register(
+        OpDef(
+            name,
+            Signature(("x",)),
+            CumulativeAttrs,
+            SameDType(NUMERIC),
+            cumulative_shape,
+            reference=reference,
+            traits=frozenset({Trait.ROWWISE}),
+        )
+    )
+
+
+def _moved_on(totals: Array, axis: int, first: float | int | bool) -> Array:
+    """Each element in the place of the next; the last is dropped."""
+    size = totals.shape[axis]
+    head = np.full_like(np.take(totals, range(min(size, 1)), axis), first)
+    return np.concatenate([head, np.take(totals, range(size - 1), axis)], axis)
+
+
+def _zero(_: DType) -> int:
+    return 0
+
+
+def _one(_: DType) -> int:
+    return 1
+
+
+cumsum = cumulative("cumsum", np.add, _zero)
+cumprod = cumulative("cumprod", np.multiply, _one)
+cummax = cumulative("cummax", np.maximum, lowest)
+cummin = cumulative("cummin", np.minimum, highest)
