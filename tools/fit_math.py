@@ -126,6 +126,11 @@ TANH_SPLIT = 0.6
 ERF_SPLIT = 1.0
 ERF_END = {"f32": 4.0, "f64": 6.0}  # erf rounds to 1 from here on
 
+# The denominator of erf in f32: of the best quotient of two polynomials of six terms, found once by
+# weighted least squares, times a number for which the coefficients round well. All are positive.
+# The numerator is fitted to it below.
+ERF_DENOMINATOR = (1.5766997, 0.79600966, 0.18187284, 0.023977384, 0.0018693056, 5.9000482e-05)
+
 
 def root(function: Function) -> Function:
     """The same function of z = t²."""
@@ -136,16 +141,8 @@ def atanh_tail(s: Real) -> Real:
     return 2 * (mp.atanh(s) - s) / s**3
 
 
-def erf_tail(kind: str, terms: int) -> Fit:
-    return Fit(
-        "ERF_TAIL",
-        "log(1 - erf(1 + t)) = P(t)",
-        lambda t: mp.log(mp.erfc(ERF_SPLIT + t)),
-        lambda t: mp.erfc(ERF_SPLIT + t) / mp.erf(ERF_SPLIT + t),
-        0.0,
-        ERF_END[kind] - ERF_SPLIT,
-        {kind: terms},
-    )
+def erf_denominator(x: Real) -> Real:
+    return horner([mpf(rounded(c, "f32")) for c in ERF_DENOMINATOR], x**2)
 
 
 FITS = (
@@ -201,10 +198,26 @@ FITS = (
         root(lambda x: x / mp.erf(x)),
         0.0,
         ERF_SPLIT**2,
-        {"f32": 7, "f64": 14},
+        {"f64": 14},
     ),
-    erf_tail("f32", 10),
-    erf_tail("f64", 22),
+    Fit(
+        "ERF_TAIL",
+        "log(1 - erf(1 + t)) = P(t)",
+        lambda t: mp.log(mp.erfc(ERF_SPLIT + t)),
+        lambda t: mp.erfc(ERF_SPLIT + t) / mp.erf(ERF_SPLIT + t),
+        0.0,
+        ERF_END["f64"] - ERF_SPLIT,
+        {"f64": 22},
+    ),
+    Fit(
+        "ERF_NUMERATOR",
+        "erf(x) = x (1/4 + P(x²) / ERF_DENOMINATOR(x²)), |x| <= 4",
+        root(lambda x: (mp.erf(x) / x - mpf(1) / 4) * erf_denominator(x)),
+        root(lambda x: x / mp.erf(x) / erf_denominator(x)),
+        0.0,
+        ERF_END["f32"] ** 2,
+        {"f32": 6},
+    ),
     Fit(
         "SIN",
         "sin(r) = r + r³ P(r²), |r| <= π/4",
@@ -260,6 +273,7 @@ def constants() -> dict[str, dict[str, list[float]]]:
         # the exponent has 8 or 11 bits: with as many zeros below, e * LN2[0] is exact
         "LN2": {"f32": parts(ln2, "f32", 2, 15), "f64": parts(ln2, "f64", 2, 41)},
         "HALF_PI": {"f32": parts(half_pi, "f32", 3), "f64": parts(half_pi, "f64", 3)},
+        "ERF_DENOMINATOR": {"f32": [rounded(mpf(c), "f32") for c in ERF_DENOMINATOR]},
         "TWO_THIRDS": {"f64": parts(mpf(2) / 3, "f64", 2)},
     }
 
@@ -302,7 +316,7 @@ def fitted_tables() -> str:
 
 
 def constant_tables() -> str:
-    text = "\n# Constants as sums of parts, largest first.\n"
+    text = "\n# Constants as sums of parts, largest first; of ERF_DENOMINATOR, as coefficients.\n"
     for name, kinds in constants().items():
         lines = [line for kind, numbers in kinds.items() for line in entry(kind, numbers, "")]
         text += table(name, "", lines)

@@ -26,6 +26,7 @@ from anyshape.ir.types import Array, TensorType
 from anyshape.passes import PIPELINE, run_passes
 from anyshape.passes.expand import Expand
 from anyshape.passes.fuse import Fuse
+from anyshape.passes.segments import Segments
 from anyshape.sym import Symbol
 
 
@@ -60,7 +61,8 @@ def check(seed: int, tally: Tally, bindings: int = 3) -> None:
     rng, graph = random_graph(seed, tally)
     verify(graph)
     assert parse(graph.as_text(), graph.weights) == graph, "text does not round-trip"
-    fused = run_passes(graph, (Expand(), *PIPELINE, Fuse()), verify=True).graph
+    passes = (Expand(), *PIPELINE, Fuse(), Segments(inside=(Fuse(),)))
+    fused = run_passes(graph, passes, verify=True).graph
     tally.graphs += 1
     tally.facts += len(graph.facts.facts)
     for _ in range(bindings):
@@ -71,7 +73,7 @@ def check(seed: int, tally: Tally, bindings: int = 3) -> None:
         try:
             compare(graph, fused, random_inputs(seed, graph, binding), tally)
         except FactViolationError as error:
-            if error.fact not in _inner_facts(graph.body):
+            if error.fact not in inner_facts(graph.body):
                 raise
             tally.late_violations += 1  # late sizes and branches: checks there may well fail
         tally.runs += 1
@@ -88,7 +90,7 @@ JUMPS = {
 
 
 def compare(graph: Graph, fused: Graph, inputs: list[Array], tally: Tally) -> None:
-    """Evaluates a graph as it is and as fusion leaves it: the values are the same."""
+    """Evaluates a graph as it is, and fused and divided: the values are the same."""
     want = evaluate(graph, *inputs, observe=tally.count)
     if any(node.op.has(Trait.EFFECT) for node in graph.nodes()):
         return
@@ -103,12 +105,12 @@ def compare(graph: Graph, fused: Graph, inputs: list[Array], tally: Tally) -> No
             np.testing.assert_array_equal(left, right)
 
 
-def _inner_facts(region: Region) -> set[str]:
+def inner_facts(region: Region) -> set[str]:
     """Facts that no choice of the input sizes can ensure: on late symbols, or inside regions."""
     found = {str(f) for f in region.facts.facts if f.predicate.symbols & region.born}
     for node in region.nodes():
         for inner in node.regions:
-            found |= _inner_facts(inner) | {str(fact) for fact in inner.facts.facts}
+            found |= inner_facts(inner) | {str(fact) for fact in inner.facts.facts}
     return found
 
 

@@ -21,13 +21,18 @@ from anyshape.ir.literal import WeightStore
 from anyshape.ir.text.parser import parse
 from anyshape.ir.verify import verify
 from anyshape.passes import Canonicalize, EliminateDead, Fold, Pass, run_passes
+from anyshape.passes.fuse import Fuse
+from anyshape.passes.segments import Segments
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("*.ash"))
 SEPARATOR = "-" * 80 + "\n"
 UPDATE = bool(os.environ.get("ANYSHAPE_UPDATE_GOLDEN"))
 
-PASSES: dict[str, Pass] = {step.name: step for step in (Canonicalize(), Fold(), EliminateDead())}
+PASSES: dict[str, Pass] = {
+    step.name: step
+    for step in (Canonicalize(), Fold(), EliminateDead(), Fuse(), Segments(inside=(Fuse(),)))
+}
 
 
 def weights() -> WeightStore:

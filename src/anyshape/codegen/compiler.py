@@ -6,17 +6,18 @@ ask owns the work, the others wait for its result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from threading import Lock
 
 from anyshape.codegen.cache import ObjectCache, object_key
 from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning
+from anyshape.codegen.llvm.emitting import Source
 from anyshape.codegen.llvm.target import Target
 from anyshape.codegen.llvm.workers import Progress, compile_many
 
-_Work = dict[str, str]  # key -> text
+_Work = Mapping[str, Source]  # by key
 
 
 class Compiler:
@@ -37,27 +38,36 @@ class Compiler:
         self._lock = Lock()
         self._objects: dict[str, Future[bytes]] = {}
 
-    def compile(self, texts: Sequence[str], progress: Progress | None = None) -> list[bytes]:
-        """The object code of each text, in order. `progress` hears of those that LLVM compiles."""
-        keys = [object_key(text, self.target, self.tuning) for text in texts]
+    def key(self, source: Source) -> str:
+        """Equal only for equal code."""
+        return object_key(source, self.target, self.tuning)
+
+    def compile(self, sources: Sequence[Source], progress: Progress | None = None) -> list[bytes]:
+        """The object code of each source, in order."""
+        keys = [self.key(source) for source in sources]
+        objects = self.objects(dict(zip(keys, sources, strict=True)), progress)
+        return [objects[key] for key in keys]
+
+    def objects(self, wanted: _Work, progress: Progress | None = None) -> dict[str, bytes]:
+        """The object code under each key. `progress` hears of those that LLVM compiles."""
         while True:
-            futures, ours = self._claim(dict(zip(keys, texts, strict=True)))
+            futures, ours = self._claim(wanted)
             try:
                 self._fulfil(ours, progress)
             finally:
                 self._abandon_unfinished(ours)
             with suppress(CancelledError):  # another thread gave up on its work: now it is ours
-                return [futures[key].result() for key in keys]
+                return {key: future.result() for key, future in futures.items()}
 
     def _claim(self, wanted: _Work) -> tuple[dict[str, Future[bytes]], _Work]:
         """The future of every key, and the work that nobody else has begun."""
         with self._lock:
-            ours = {key: text for key, text in wanted.items() if key not in self._objects}
+            ours = {key: source for key, source in wanted.items() if key not in self._objects}
             self._objects.update((key, Future[bytes]()) for key in ours)
             return {key: self._objects[key] for key in wanted}, ours
 
     def _fulfil(self, work: _Work, progress: Progress | None) -> None:
-        missing = {key: text for key, text in work.items() if not self._load(key)}
+        missing = {key: source for key, source in work.items() if not self._load(key)}
         keys = list(missing)
         compile_many(
             list(missing.values()),

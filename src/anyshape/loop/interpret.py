@@ -16,6 +16,7 @@ from anyshape.loop.ir import (
     Apply,
     Bind,
     Buffer,
+    Copy,
     For,
     Guard,
     Kernel,
@@ -31,18 +32,28 @@ from anyshape.loop.ir import (
     Update,
     neutral,
 )
+from anyshape.loop.native import run_native
 from anyshape.sym import Symbol
 
 
 def run_kernel(kernel: Kernel, buffers: Sequence[Array], sizes: Sequence[int]) -> None:
     """Runs all tasks in order; written buffers are changed in place."""
-    memory = dict(zip((b.name for b in kernel.buffers), buffers, strict=True))
+    if kernel.native:
+        run_native(kernel.native, buffers, sizes)
+        return
     bound = dict(zip(kernel.sizes, sizes, strict=True))
+    memory = {
+        buffer.name: array.reshape(_shape(buffer, bound), copy=False)
+        for buffer, array in zip(kernel.buffers, buffers, strict=True)
+    }
     for buffer in kernel.scratch:
-        shape = tuple(dim.evaluate(bound) for dim in buffer.shape)
-        memory[buffer.name] = np.zeros(shape, buffer.dtype.numpy)
+        memory[buffer.name] = np.zeros(_shape(buffer, bound), buffer.dtype.numpy)
     for task in range(kernel.tasks.evaluate(bound)):
         _Frame(memory, {**bound, kernel.task: task}).run(kernel.body)
+
+
+def _shape(buffer: Buffer, sizes: Mapping[Symbol, int]) -> tuple[int, ...]:
+    return tuple(dim.evaluate(sizes) for dim in buffer.shape)
 
 
 class _Frame:
@@ -72,6 +83,8 @@ class _Frame:
                 self.locals[local.name] = _apply(self.combine[local.name], args, local.dtype)
             case For():
                 self._loop(statement)
+            case Copy():
+                self._copy(statement)
             case Multiply():
                 self._multiply(statement)
             case _:
@@ -84,6 +97,13 @@ class _Frame:
         for index in range(loop.extent.evaluate(self.symbols)):
             self.symbols[loop.index] = index
             self.run(loop.body)
+
+    def _copy(self, copy: Copy) -> None:
+        rows, columns = (dim.evaluate(self.symbols) for dim in (copy.rows, copy.columns))
+        source, target = self.memory[copy.source.buffer.name], self.memory[copy.target.name]
+        for i, j in np.ndindex(rows, columns):
+            x = _element(source, copy.source.place(i, j, self.symbols))
+            target[i, j] = _apply("cast", (x,), copy.target.dtype)
 
     def _multiply(self, product: Multiply) -> None:
         rows, columns, depth = (
@@ -127,10 +147,10 @@ class _Frame:
 
 
 def _element(array: Array, place: int) -> Any:
-    """An element of a flat buffer."""
+    """An element of a dense buffer, by its offset."""
     if not 0 <= place < array.size:
         raise VerifyError("matrix product", f"{place} is outside {array.size} elements")
-    return array[place]
+    return array.reshape(-1)[place]
 
 
 def _apply(op: str, args: Sequence[Any], dtype: DType) -> Any:

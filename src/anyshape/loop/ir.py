@@ -26,6 +26,7 @@ from anyshape.sym import Dim, Facts, Predicate, Symbol, ceildiv, product
 
 Index = tuple[Dim, ...]
 NO_FACTS = Facts()
+NEVER = Dim.of(0)
 
 STACK_BYTES = 8192
 """Scratch up to this size is on the stack."""
@@ -188,7 +189,7 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A matrix in a flat buffer: element (i, j) is at start + i * strides[0] + j * strides[1]."""
+    """A matrix in a dense buffer: element (i, j) is at start + i * strides[0] + j * strides[1]."""
 
     buffer: Buffer
     start: Dim
@@ -199,13 +200,37 @@ class Matrix:
         return self.start.evaluate(symbols) + i * down + j * right
 
 
+COPIED_ROWS = 16
+"""A copy may write whole groups of as many rows: its target has room for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """target[i, j] = source[i, j] for i < rows and j < columns, converted to the target's dtype.
+
+    The target is scratch of two axes; what else it holds is arbitrary afterwards. Where the rows of
+    the source are next to each other and its columns are not, the target must have room for
+    `COPIED_ROWS` in each group of rows. Nothing outside the matrix is read.
+    """
+
+    target: Buffer
+    source: Matrix
+    rows: Dim
+    columns: Dim
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        return (self.source.start, *self.source.strides, self.rows, self.columns)
+
+
 @dataclass(frozen=True, slots=True)
 class Multiply:
     """tile[i, j] = sum over k < depth of lhs[i, k] * rhs[k, j], for i < rows and j < columns.
 
     The tile is scratch; what it holds beyond `rows` and `columns` is arbitrary afterwards. Sums are
-    made in its dtype, in the order of k. The columns of rhs are next to each other. Nothing outside
-    the two matrices is read.
+    made in its dtype, in any order. The columns of rhs are next to each other in memory, or else
+    both matrices are runs along k. Nothing outside the two is read; a *padded* rhs has as many
+    columns as the tile, wanted or not.
     """
 
     tile: Buffer
@@ -214,6 +239,7 @@ class Multiply:
     rows: Dim
     columns: Dim
     depth: Dim
+    padded: bool = False
 
     @property
     def dims(self) -> tuple[Dim, ...]:
@@ -222,7 +248,7 @@ class Multiply:
         return (*places, self.rows, self.columns, self.depth)
 
 
-Statement = Let | Bind | Store | Update | For | Multiply
+Statement = Let | Bind | Store | Update | For | Copy | Multiply
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +258,8 @@ class Kernel:
     Scratch belongs to one task at a time and is arbitrary when a task starts. Small scratch of
     constant size is on the stack; the rest is the worker's own part of a *workspace*, whose address
     is given between those of the buffers and the sizes.
+
+    A *native* kernel has no body: it is a function of the runtime, by its name (`loop/native.py`).
     """
 
     buffers: tuple[Buffer, ...]
@@ -241,6 +269,8 @@ class Kernel:
     body: tuple[Statement, ...]
     facts: Facts = NO_FACTS  # what holds of the sizes
     scratch: tuple[Buffer, ...] = ()
+    streams: Dim = NEVER  # not 0 where results had better go past the caches: they are too large
+    native: str = ""
 
     @property
     def results(self) -> tuple[Buffer, ...]:

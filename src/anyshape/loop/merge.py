@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from anyshape.loop.ir import Buffer, Index, Statement
 from anyshape.loop.rewrite import Access, accesses, map_statement, plain_dims
 from anyshape.sym import Dim, Symbol, product
+from anyshape.sym.factor import FloorDiv
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,33 @@ def flattened(body: Sequence[Statement]) -> tuple[Statement, ...]:
 
 
 def _flat_access(buffer: Buffer, index: Index) -> Access:
-    return flat_buffer(buffer), (buffer.offset(index),)
+    return flat_buffer(buffer), (recombined(buffer.offset(index)),)
+
+
+def recombined(offset: Dim) -> Dim:
+    """The same number with `d*(x//d) + x % d` written as `x`.
+
+    Reshapes take a position apart; in a dense buffer the parts meet again.
+    """
+    for monomial, coefficient in offset.terms:
+        for factor, power in monomial:
+            if isinstance(factor, FloorDiv) and power == 1:
+                rest = Dim.of_terms({tuple(m for m in monomial if m[0] is not factor): coefficient})
+                whole = _rejoined(offset, factor, rest)
+                if whole is not None:
+                    return recombined(whole)
+    return offset
+
+
+def _rejoined(offset: Dim, quotient: FloorDiv, times: Dim) -> Dim | None:
+    """`offset`, of which `times * quotient` is a term, if the remainder is there too."""
+    num, den = quotient.num, quotient.den
+    step = times // den
+    if step * den is not times:
+        return None
+    parts = step * (den * (num // den) + num % den)
+    without = offset - parts
+    return without + step * num if len(without.terms) == len(offset.terms) - 2 else None
 
 
 def flat_buffer(buffer: Buffer) -> Buffer:

@@ -1,4 +1,8 @@
-"""Kernels as text, for reading, golden tests and as the key of compiled code."""
+"""Kernels as text, for reading, golden tests and as the key of compiled code.
+
+As a key, the text says everything that code may depend on: kernels with the same text are the same
+but for the provenance of their facts.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from anyshape.loop.ir import (
     Apply,
     Bind,
     Buffer,
+    Copy,
     For,
     Guard,
     Kernel,
@@ -25,7 +30,7 @@ from anyshape.loop.ir import (
     Store,
     Update,
 )
-from anyshape.sym import Dim, product
+from anyshape.sym import Dim, Facts, product
 
 INDENT = "  "
 
@@ -34,10 +39,18 @@ def kernel_text(kernel: Kernel) -> str:
     sizes = ", ".join(map(str, kernel.sizes))
     buffers = ", ".join(map(_buffer, kernel.buffers))
     lines = [f"kernel ({sizes}; {buffers}) tasks {kernel.task} < {kernel.tasks} {{"]
-    lines += [INDENT + line for line in kernel.facts.as_text().splitlines()]
+    lines += [INDENT + line for line in _fact_lines(kernel.facts)]
     lines += [f"{INDENT}scratch {_buffer(buffer)}" for buffer in kernel.scratch]
+    lines += [f"{INDENT}streams if {kernel.streams}"] * (kernel.streams != 0)
+    lines += [f"{INDENT}native {kernel.native}"] * bool(kernel.native)
     lines += [INDENT + line for statement in kernel.body for line in _lines(statement)]
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def _fact_lines(facts: Facts) -> Iterator[str]:
+    """What holds, and not who said so: the same kernel from two models is one text."""
+    yield from (f"axis {axis}" for axis in facts.axes)
+    yield from (f"fact {fact.predicate}" for fact in facts.facts)
 
 
 def _buffer(buffer: Buffer) -> str:
@@ -67,9 +80,11 @@ def _lines(statement: Statement) -> Iterator[str]:
             yield f"{local.name} <- {scalar_text(value)}"
         case For():
             yield from _for_lines(statement)
-        case Multiply(tile, lhs, rhs, rows, columns, depth):
-            size = shape_text((rows, columns))
-            yield f"{tile.name}{size} = {_matrix(lhs)} @ {_matrix(rhs)} over {depth}"
+        case Copy(target, source, rows, columns):
+            yield f"{target.name}{shape_text((rows, columns))} = {_matrix(source)}"
+        case Multiply(tile, lhs, rhs, rows, columns, depth, padded):
+            size, kind = shape_text((rows, columns)), " padded" if padded else ""
+            yield f"{tile.name}{size} = {_matrix(lhs)} @ {_matrix(rhs)}{kind} over {depth}"
         case _:
             assert_never(statement)
 
@@ -98,8 +113,7 @@ def scalar_text(value: Scalar) -> str:
         case Local(name, _):
             return name
         case Apply(op, args, dtype):
-            name = f"cast_{dtype}" if op == "cast" else op
-            return f"{name}({', '.join(map(scalar_text, args))})"
+            return f"{dtype} {op}({', '.join(map(scalar_text, args))})"
         case Guard(conditions, inside, outside):
             test = " and ".join(map(str, conditions))
             return f"({scalar_text(inside)} if {test} else {scalar_text(outside)})"

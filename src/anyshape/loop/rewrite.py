@@ -9,6 +9,7 @@ from anyshape.loop.ir import (
     Apply,
     Bind,
     Buffer,
+    Copy,
     For,
     Guard,
     Index,
@@ -44,10 +45,13 @@ def map_statement(statement: Statement, dims: Mapping[Symbol, Dim], access: Acce
         case For(index, extent, body, states, vector):
             inner = tuple(map_statement(item, dims, access) for item in body)
             return For(index, extent.substitute(dims), inner, states, vector)
-        case Multiply(tile, lhs, rhs, rows, columns, depth):
+        case Copy(target, source, rows, columns):
+            sizes = (dim.substitute(dims) for dim in (rows, columns))
+            return Copy(target, _map_matrix(source, dims), *sizes)
+        case Multiply(tile, lhs, rhs, rows, columns, depth, padded):
             sides = _map_matrix(lhs, dims), _map_matrix(rhs, dims)
             sizes = (dim.substitute(dims) for dim in (rows, columns, depth))
-            return Multiply(tile, *sides, *sizes)
+            return Multiply(tile, *sides, *sizes, padded=padded)
         case _:
             assert_never(statement)
 
@@ -111,7 +115,7 @@ def plain_dims(body: Sequence[Statement]) -> Iterator[Dim]:
             case For(_, extent, inner, _, _):
                 yield extent
                 yield from plain_dims(inner)
-            case Multiply():
+            case Copy() | Multiply():
                 yield from statement.dims
             case _:
                 assert_never(statement)

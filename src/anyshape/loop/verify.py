@@ -6,7 +6,7 @@ guards around. What cannot be proved is returned, and the emitter makes such an 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import assert_never
 
 from anyshape.base.errors import VerifyError
@@ -14,6 +14,7 @@ from anyshape.loop.ir import (
     Apply,
     Bind,
     Buffer,
+    Copy,
     For,
     Guard,
     Index,
@@ -22,6 +23,7 @@ from anyshape.loop.ir import (
     Literal,
     Load,
     Local,
+    Matrix,
     Multiply,
     Number,
     Scalar,
@@ -29,7 +31,7 @@ from anyshape.loop.ir import (
     Store,
     Update,
 )
-from anyshape.loop.printer import scalar_text
+from anyshape.loop.printer import is_row_major, scalar_text
 from anyshape.sym import Answer, Dim, Less, LessEqual, Predicate, Prover, Symbol
 
 Access = tuple[Buffer, Index]
@@ -38,8 +40,18 @@ Access = tuple[Buffer, Index]
 def verify_kernel(kernel: Kernel) -> list[Access]:
     """Raises VerifyError on a malformed kernel; returns the accesses not proved in bounds."""
     start = Prover(kernel.facts.axes, [fact.predicate for fact in kernel.facts.facts])
-    around = _Around(kernel, start, frozenset(kernel.sizes), {})
-    return around.within(kernel.task, kernel.tasks).check(kernel.body)
+    start = start.extended((), facts_of_task(kernel))
+    around = _Around(kernel, start, frozenset(kernel.sizes), {}, {})
+    around.within(kernel.task, kernel.tasks).check(kernel.body)
+    return list(around.unproved)
+
+
+def facts_of_task(kernel: Kernel) -> tuple[Predicate, ...]:
+    """What holds because a task runs: none of the factors of their number is 0."""
+    if len(kernel.tasks.terms) != 1:
+        return ()
+    ((monomial, _),) = kernel.tasks.terms
+    return tuple(Less(Dim.of(0), Dim.of_factor(factor)) for factor, _ in monomial)
 
 
 def _range(symbol: Symbol, extent: Dim) -> tuple[Predicate, ...]:
@@ -56,71 +68,100 @@ class _Around:
         prover: Prover,
         symbols: frozenset[Symbol],
         locals_: dict[str, Local],
+        unproved: dict[Access, None],
     ) -> None:
         self.kernel = kernel
         self.prover = prover
         self.symbols = symbols
         self.locals = locals_
+        self.unproved = unproved  # an ordered set, shared by all points
+        self._seen: set[int] = set()  # expressions checked here, by id: parts may be shared
+        self._assuming: dict[tuple[Predicate, ...], _Around] = {}
 
     def within(self, symbol: Symbol, extent: Dim) -> _Around:
         self._known(extent)
         if symbol in self.symbols:
             raise VerifyError(f"index '{symbol}'", "is defined twice")
         prover = self.prover.extended((), _range(symbol, extent))
-        return _Around(self.kernel, prover, self.symbols | {symbol}, dict(self.locals))
+        symbols = self.symbols | {symbol}
+        return _Around(self.kernel, prover, symbols, dict(self.locals), self.unproved)
 
-    def assuming(self, conditions: Sequence[Predicate]) -> _Around:
-        prover = self.prover.extended((), conditions)
-        return _Around(self.kernel, prover, self.symbols, self.locals)
+    def assuming(self, conditions: tuple[Predicate, ...]) -> _Around:
+        found = self._assuming.get(conditions)
+        if found is None:
+            prover = self.prover.extended((), conditions)
+            found = _Around(self.kernel, prover, self.symbols, self.locals, self.unproved)
+            self._assuming[conditions] = found
+        return found
 
-    def check(self, body: Sequence[Statement]) -> list[Access]:
-        around, unproved = self, list[Access]()
+    def check(self, body: Sequence[Statement]) -> None:
+        around = self
         for statement in body:
-            around, found = around._statement(statement)
-            unproved += found
-        return unproved
+            around = around._statement(statement)
 
-    def _statement(self, statement: Statement) -> tuple[_Around, list[Access]]:
+    def _statement(self, statement: Statement) -> _Around:
+        """Checks one statement; returns what holds behind it."""
         match statement:
             case Let(local, value):
-                found = self._scalar(value)
+                self._scalar(value)
                 self._same(local, value)
-                self.locals[local.name] = local
-                return self, found
+                self._define(local)
             case Bind(symbol, value, extent):
-                return self.within(symbol, extent), self._scalar(value)
+                self._scalar(value)
+                return self.within(symbol, extent)
             case Store(buffer, index, value):
                 if buffer not in (*self.kernel.results, *self.kernel.scratch):
                     raise VerifyError(f"buffer '{buffer.name}'", "is not written by this kernel")
-                return self, [*self._access(buffer, index), *self._scalar(value)]
+                self._access(buffer, index)
+                self._scalar(value)
             case Update(local, value):
                 self._same(local, value)
-                return self, self._scalar(value)
+                self._scalar(value)
             case For():
-                return self, self._loop(statement)
+                self._loop(statement)
+            case Copy():
+                self._copy(statement)
             case Multiply():
-                return self, self._multiply(statement)
+                self._multiply(statement)
             case _:
                 assert_never(statement)
+        return self
 
-    def _loop(self, loop: For) -> list[Access]:
-        states = {state.local.name: state.local for state in loop.accumulators}
-        self.locals.update(states)
-        return self.within(loop.index, loop.extent).check(loop.body)
+    def _define(self, local: Local) -> None:
+        """What was checked with another local of that name has to be checked again."""
+        if self.locals.get(local.name, local) != local:
+            self._seen.clear()
+            self._assuming.clear()
+        self.locals[local.name] = local
 
-    def _multiply(self, product: Multiply) -> list[Access]:
+    def _loop(self, loop: For) -> None:
+        for state in loop.accumulators:
+            self._define(state.local)
+        self.within(loop.index, loop.extent).check(loop.body)
+
+    def _copy(self, copy: Copy) -> None:
+        for dim in copy.dims:
+            self._known(dim)
+        if copy.target not in self.kernel.scratch or len(copy.target.shape) != 2:
+            raise VerifyError(f"target '{copy.target.name}'", "is no scratch of two axes")
+        self._matrix(copy.source)
+
+    def _multiply(self, product: Multiply) -> None:
         """Bounds are those of whoever made it: the matrices of its loops tile whole matrices."""
         for dim in product.dims:
             self._known(dim)
         if product.tile not in self.kernel.scratch:
             raise VerifyError(f"tile '{product.tile.name}'", "is not scratch of this kernel")
         for side in (product.lhs, product.rhs):
-            given = (*self.kernel.buffers, *self.kernel.scratch)
-            if side.buffer not in given or len(side.buffer.shape) != 1:
-                raise VerifyError(f"buffer '{side.buffer.name}'", "is not given, or not flat")
-        if product.rhs.strides[1] != 1:
+            self._matrix(side)
+        runs_of_depth = product.lhs.strides[1], product.rhs.strides[0]
+        if product.rhs.strides[1] != 1 and runs_of_depth != (1, 1):
             raise VerifyError(f"matrix '{product.rhs.buffer.name}'", "has columns apart")
-        return []
+
+    def _matrix(self, matrix: Matrix) -> None:
+        given = (*self.kernel.buffers, *self.kernel.scratch)
+        if matrix.buffer not in given or not is_row_major(matrix.buffer):
+            raise VerifyError(f"buffer '{matrix.buffer.name}'", "is not given, or not dense")
 
     def _same(self, local: Local, value: Scalar) -> None:
         if local.dtype != value.dtype:
@@ -130,14 +171,14 @@ class _Around:
         for symbol in dim.symbols - self.symbols:
             raise VerifyError(f"index '{dim}'", f"uses '{symbol}', which is not defined here")
 
-    def _access(self, buffer: Buffer, index: Index) -> list[Access]:
+    def _access(self, buffer: Buffer, index: Index) -> None:
         given = (*self.kernel.buffers, *self.kernel.scratch)
         if buffer not in given or len(index) != len(buffer.shape):
             raise VerifyError(f"buffer '{buffer.name}'", "is not given, or has another rank")
         for dim in index:
             self._known(dim)
-        inside = all(map(self._in_bounds, index, buffer.shape))
-        return [] if inside else [(buffer, index)]
+        if not all(map(self._in_bounds, index, buffer.shape)):
+            self.unproved[buffer, index] = None
 
     def _in_bounds(self, index: Dim, size: Dim) -> bool:
         zero = Dim.of(0)
@@ -146,23 +187,24 @@ class _Around:
             for test in (LessEqual(zero, index), Less(index, size))
         )
 
-    def _scalar(self, value: Scalar) -> list[Access]:
-        return [access for part in self._parts(value) for access in part]
-
-    def _parts(self, value: Scalar) -> Iterator[list[Access]]:
+    def _scalar(self, value: Scalar) -> None:
+        if id(value) in self._seen:
+            return
+        self._seen.add(id(value))
         match value:
             case Load(buffer, index):
-                yield self._access(buffer, index)
+                self._access(buffer, index)
             case Number(dim):
                 self._known(dim)
             case Local(name, _):
                 if self.locals.get(name) != value:
                     raise VerifyError(f"local '{scalar_text(value)}'", "is not defined here")
             case Apply(_, args, _):
-                yield from (self._scalar(arg) for arg in args)
+                for arg in args:
+                    self._scalar(arg)
             case Guard(conditions, inside, outside):
-                yield self.assuming(conditions)._scalar(inside)
-                yield self._scalar(outside)
+                self.assuming(conditions)._scalar(inside)
+                self._scalar(outside)
             case Literal():
                 pass
             case _:

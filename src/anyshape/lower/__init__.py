@@ -3,6 +3,6 @@
 Importing this package fills the table of index rules.
 """
 
-from anyshape.lower import dot, elementwise, indexing, movement, reduce, source
+from anyshape.lower import cumulative, dot, elementwise, indexing, movement, random, reduce, source
 
-__all__ = ["dot", "elementwise", "indexing", "movement", "reduce", "source"]
+__all__ = ["cumulative", "dot", "elementwise", "indexing", "movement", "random", "reduce", "source"]

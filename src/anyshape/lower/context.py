@@ -64,6 +64,9 @@ class Lowering:
         self._numbers = count()
         self._made: dict[tuple[Value, Index, Conditions], Scalar] = {}
         self._needs: dict[str, frozenset[Symbol]] = {}  # indices a local depends on
+        self._behind: dict[Symbol, frozenset[Symbol]] = {}  # those that an index from data does
+        self.totals: list[Accumulator] = []  # of the loop that cumulative ops walk
+        self.reduced: list[frozenset[Symbol]] = []  # for each reduction, those it depends on
 
     # --- scalars ------------------------------------------------------------------------------
 
@@ -105,7 +108,9 @@ class Lowering:
     def bind(self, value: Scalar, extent: Dim) -> Dim:
         """An index that data decides."""
         symbol = Symbol(f"g{next(self._numbers)}")
-        level = self._level_for(self.needs(value))
+        needed = self.needs(value)
+        self._behind[symbol] = self._plain(needed)
+        level = self._level_for(needed)
         level.body.append(Bind(symbol, value, extent))
         level.indices.add(symbol)
         return Dim.of(symbol)
@@ -133,6 +138,11 @@ class Lowering:
         loops = frozenset[Symbol]().union(*(level.indices for level in self.levels))
         return frozenset[Symbol]().union(*(dim.symbols for dim in dims)) & loops
 
+    def _plain(self, needed: frozenset[Symbol]) -> frozenset[Symbol]:
+        """Indices of loops only: for those that data decide, what the data depend on."""
+        nothing = frozenset[Symbol]()
+        return nothing.union(*(self._behind.get(symbol, {symbol}) for symbol in needed))
+
     def _level_for(self, needed: frozenset[Symbol]) -> Level:
         return self.levels[self._depth_for(needed)]
 
@@ -151,10 +161,29 @@ class Lowering:
         element: Callable[[list[Dim]], Scalar],
     ) -> Scalar:
         """Combines `element` over new loops, in the outermost place where `index` is known."""
+        result = self.accumulate_if(lambda _: True, op, dtype, extents, index, element)
+        assert result is not None
+        return result
+
+    def accumulate_if(
+        self,
+        suits: Callable[[Statement], bool],
+        op: str,
+        dtype: DType,
+        extents: Sequence[Dim],
+        index: Index,
+        element: Callable[[list[Dim]], Scalar],
+    ) -> Scalar | None:
+        """The same, unless the outermost of the loops does not suit: then there is none."""
         around, needed = self.levels, self._indices(index)
+        self.reduced.append(self._plain(needed))
         self.levels = around[: self._depth_for(needed) + 1]
         result = self._nest(op, dtype, extents, [], element)
+        body = self.levels[-1].body
         self.levels = around
+        if extents and not suits(body[-1]):
+            body.pop()
+            return None
         if isinstance(result, Local):
             self._needs[result.name] = needed
         return result
@@ -182,6 +211,18 @@ class Lowering:
         )
         self.levels[-1].body.append(loop)
         return total
+
+    def running(self, op: str, value: Scalar, *, exclusive: bool) -> Local:
+        """What the iterations of the innermost loop have combined before this value, or with it."""
+        level, total = self.levels[-1], Local(f"v{next(self._numbers)}", value.dtype)
+        self.totals.append(Accumulator(total, op))
+        self._needs[total.name] = frozenset(level.indices)
+        if exclusive:
+            before = self.let(total)
+            level.body.append(Update(total, value))
+            return before
+        level.body.append(Update(total, value))
+        return self.let(total)
 
     def symbol(self, prefix: str) -> Symbol:
         """A new loop index."""

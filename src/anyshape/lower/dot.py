@@ -1,4 +1,4 @@
-"""The general dot as a plain sum of products: right for every shape, dtype and axis choice.
+"""Dots as plain sums of products: right for every shape, dtype and axis choice.
 
 It is the fallback and the yardstick; matrix products with a GEMM-like form get generated
 micro-kernels instead.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import cast
 
 from anyshape.ir.node import Node
-from anyshape.ir.types import f32
-from anyshape.loop import Scalar
+from anyshape.ir.types import bool_, f32, i64
+from anyshape.loop import Literal, Number, Scalar
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Conditions, Lowering, rule
 from anyshape.ops.dot import DotAttrs
@@ -33,6 +33,34 @@ def dot(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scal
     extents = [lhs.tensor.shape[axis] for axis in attrs.contract[0]]
     total = low.accumulate("add", wide, extents, index, element)
     return total if wide is dtype else low.apply("cast", (total,), dtype)
+
+
+@rule("grouped_dot")
+def grouped_dot(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
+    x, weights, offsets = node.operands
+    row, column = index
+    groups, depth, _ = weights.tensor.shape
+    dtype = node.result().tensor.dtype
+    wide = f32 if dtype.is_float and dtype.bits < f32.bits else dtype
+
+    def is_over(chosen: list[Dim]) -> Scalar:
+        """Whether a group ends before this row."""
+        end = low.apply("cast", (low.at(offsets, tuple(chosen), conditions),), i64)
+        return low.apply("cast", (low.apply("le", (end, Number(row)), bool_),), i64)
+
+    over = low.accumulate("add", i64, [groups], (row,), is_over)
+    group = low.bind(over, groups)
+
+    def element(chosen: list[Dim]) -> Scalar:
+        places = (row, chosen[0]), (group, chosen[0], column)
+        pair = [low.at(v, i, conditions) for v, i in zip((x, weights), places, strict=True)]
+        factors = [v if v.dtype == wide else low.apply("cast", (v,), wide) for v in pair]
+        return low.apply("mul", factors, wide)
+
+    total = low.accumulate("add", wide, [depth], (*index, group), element)
+    inside = low.apply("lt", (over, Number(groups)), bool_)
+    chosen = low.apply("select", (inside, total, Literal.of(0, wide)), wide)
+    return chosen if wide is dtype else low.apply("cast", (chosen,), dtype)
 
 
 def operand_indices(

@@ -14,24 +14,32 @@ from dataclasses import dataclass, field
 from anyshape.ir.node import Region
 from anyshape.ir.opdef import Trait
 from anyshape.ir.substitute import substitute_region
-from anyshape.ir.types import Shape, TensorType, Type
-from anyshape.loop import Buffer, For, Kernel, Statement, Store
-from anyshape.loop.merge import Space, flat_buffer, flattened, merged
+from anyshape.ir.types import TensorType, Type
+from anyshape.loop import Buffer, Kernel
+from anyshape.loop.merge import flat_buffer
 from anyshape.loop.printer import row_major
-from anyshape.loop.rewrite import substitute
-from anyshape.lower.context import Level, Lowering
-from anyshape.lower.matrix import MatrixPlan, matrix_kernel
-from anyshape.lower.matrix_form import matrix_form
-from anyshape.lower.movement import delinear
+from anyshape.lower.attention_form import attention_form
+from anyshape.lower.attention_variants import attention_variants
+from anyshape.lower.context import Lowering
+from anyshape.lower.cumulative import cumulative_node, cumulative_work
+from anyshape.lower.effort import Effort, Variant
+from anyshape.lower.grouped import GroupedPlan, grouped_form, grouped_kernel
+from anyshape.lower.map import map_work
+from anyshape.lower.matrix import matrix_kernel
+from anyshape.lower.matrix_effort import effort_of_panels, effort_of_sums
+from anyshape.lower.matrix_form import Panels, matrix_form, param_of, with_columns_apart
+from anyshape.lower.matrix_plan import MatrixPlan
+from anyshape.lower.order import sorting
 from anyshape.lower.packing import Packing
+from anyshape.lower.row import kept_indices, row_work
+from anyshape.lower.scatter import scatter_node, scatter_work
+from anyshape.lower.tasks import TASK, Indices, Work
 from anyshape.lower.tiling import WIDE, Tiling
-from anyshape.passes.expand import expanded_region
-from anyshape.sym import Axis, Dim, Facts, FactScope, Symbol, ceildiv, minimum, product
+from anyshape.passes.expand import CONTRACTIONS, expanded_region
+from anyshape.sym import Axis, Dim, Facts, FactScope, Symbol
 
-BLOCK = 4096
-"""Elements per task of a map that has become one loop: about a third of a typical L1 cache."""
-
-TASK = Symbol("t")
+STREAMED_BYTES = 24 << 20
+"""Results from this size on are stored past the caches: more than a share of most of them."""
 
 LOOPS = frozenset({Trait.REDUCTION, Trait.CONTRACTION})
 """Ops that bring a loop of their own."""
@@ -47,10 +55,18 @@ class Lowered:
     kernel: Kernel
     sizes: tuple[Dim, ...]
     packed: Mapping[int, Packing] = field(default_factory=dict[int, Packing])
+    name: str = "plain"
+    effort: Effort | None = None  # None: what the region's ops say
+    others: tuple[Variant, ...] = ()  # level 2 takes the cheapest of the kernel and these
+
+    @property
+    def names(self) -> dict[Symbol, Dim]:
+        """The kernel's sizes in terms of the graph's."""
+        return dict(zip(self.kernel.sizes, self.sizes, strict=True))
 
     def of_graph(self, dim: Dim) -> Dim:
         """A dim of the kernel in terms of the graph's."""
-        return dim.substitute(dict(zip(self.kernel.sizes, self.sizes, strict=True)))
+        return dim.substitute(self.names)
 
 
 def lower_region(
@@ -60,19 +76,67 @@ def lower_region(
 
     `constants` are the parameters that may be stored in whatever layout suits the kernel.
     """
+    in_order = sorting(region)
+    if in_order is not None:
+        return Lowered(in_order.kernel, in_order.sizes)
     symbols = size_symbols(region)
     sizes = tuple(Symbol(f"n{number}") for number in range(len(symbols)))
     names = {symbol: Dim.of(size) for symbol, size in zip(symbols, sizes, strict=True)}
     known = _renamed(facts, names)
     outer = FactScope.of(known, distinct_names=False)
-    local = expanded_region(substitute_region(region, names), outer)
+    local = expanded_region(substitute_region(region, names), outer, CONTRACTIONS)
     dims = tuple(Dim.of(symbol) for symbol in symbols)
-    form = matrix_form(local, constants)
-    if isinstance(form, str):
-        return Lowered(_kernel(local, known, sizes), dims)
+    attention = attention_form(local)
+    if not isinstance(attention, str):
+        buffers = _buffers(local)
+        own, *others = attention_variants(attention, tiling, *buffers, known, sizes)
+        return Lowered(own.kernel, dims, {}, own.name, own.effort, tuple(others))
+    local = expanded_region(local, outer)
+    return (
+        _grouped_product(local, constants, tiling, known, sizes, dims)
+        or _matrix_product(local, constants, tiling, known, sizes, dims)
+        or Lowered(_kernel(local, known, sizes), dims)
+    )
+
+
+Dims = tuple[Dim, ...]
+Sizes = tuple[Symbol, ...]
+
+
+def _grouped_product(
+    region: Region, constants: Set[int], tiling: Tiling, facts: Facts, sizes: Sizes, dims: Dims
+) -> Lowered | None:
+    found = grouped_form(region, constants)
+    if isinstance(found, str):
+        return None
+    form, offsets = found
     plan = MatrixPlan(form, tiling)
-    kernel = matrix_kernel(local, plan, *_buffers(local), known, sizes)
-    return Lowered(kernel, dims, {form.rhs.operand.param: plan.packing()} if form.packed else {})
+    buffers = _buffers(region)
+    kernel = grouped_kernel(region, GroupedPlan(plan, offsets), *buffers, facts, sizes)
+    return Lowered(kernel, dims, _packed(plan))
+
+
+def _matrix_product(
+    region: Region, constants: Set[int], tiling: Tiling, facts: Facts, sizes: Sizes, dims: Dims
+) -> Lowered | None:
+    """Where each task copies its panels, there is a variant for few rows that does not."""
+    form = matrix_form(region, constants)
+    if isinstance(form, str):
+        return None
+    plan, buffers = MatrixPlan(form, tiling), _buffers(region)
+    kernel = matrix_kernel(region, plan, *buffers, facts, sizes)
+    apart = with_columns_apart(form)
+    if apart is None:
+        return Lowered(kernel, dims, _packed(plan))
+    few = matrix_kernel(region, MatrixPlan(apart, tiling), *buffers, facts, sizes)
+    others = (Variant("sums", few, effort_of_sums(region)),)
+    return Lowered(kernel, dims, {}, "panels", effort_of_panels(region, plan), others)
+
+
+def _packed(plan: MatrixPlan) -> Mapping[int, Packing]:
+    """The constant that a product reads in panels, if it does."""
+    stored = plan.form.panels is Panels.STORED
+    return {param_of(plan.form.columns): plan.packing()} if stored else {}
 
 
 def size_symbols(region: Region) -> list[Symbol]:
@@ -104,11 +168,25 @@ def _kernel(region: Region, facts: Facts, sizes: tuple[Symbol, ...]) -> Kernel:
     inputs, outputs = _buffers(region)
     shape = region.results[0].tensor.shape
     indices = tuple(Symbol(f"i{axis}") for axis in range(len(shape)))
-    reduces = any(node.op.traits & LOOPS for node in region.nodes())
-    make = _row_work if reduces else _map_work
+    space = tuple(zip(indices, shape, strict=True))
     low = Lowering(region, inputs, FactScope.of(facts))
-    tasks, body = make(low, outputs, tuple(zip(indices, shape, strict=True)))
-    return Kernel(tuple(map(flat_buffer, (*inputs, *outputs))), sizes, TASK, tasks, body, facts)
+    work = _work(low, outputs, space)
+    buffers = tuple(map(flat_buffer, (*inputs, *outputs)))
+    streams = sum((buffer.bytes for buffer in outputs), Dim.of(0)) // STREAMED_BYTES
+    return Kernel(buffers, sizes, TASK, work.tasks, work.body, facts, work.scratch, streams)
+
+
+def _work(low: Lowering, outputs: Sequence[Buffer], indices: Indices) -> Work:
+    put = scatter_node(low.region.nodes())
+    if put is not None:
+        return scatter_work(low, outputs, indices, put)
+    walked = cumulative_node(low.region.nodes())
+    if walked is not None:
+        return cumulative_work(low, outputs, indices, walked)
+    if not any(node.op.traits & LOOPS for node in low.region.nodes()):
+        return map_work(low, outputs, indices)
+    probe = Lowering(low.region, low.buffers, low.scope)
+    return row_work(low, outputs, indices, kept_indices(probe, indices))
 
 
 def _buffers(region: Region) -> tuple[tuple[Buffer, ...], tuple[Buffer, ...]]:
@@ -121,59 +199,3 @@ def _buffers(region: Region) -> tuple[tuple[Buffer, ...], tuple[Buffer, ...]]:
 def _buffer(name: str, type_: Type, written: bool = False) -> Buffer:
     assert isinstance(type_, TensorType)
     return Buffer(name, type_.dtype, type_.shape, row_major(type_.shape), written)
-
-
-Indices = tuple[tuple[Symbol, Dim], ...]
-Work = tuple[Dim, tuple[Statement, ...]]
-"""The number of tasks, and what one of them does."""
-
-
-def _stores(low: Lowering, outputs: Sequence[Buffer], indices: Indices) -> list[Statement]:
-    place = tuple(Dim.of(index) for index, _ in indices)
-    values = [low.at(result, place) for result in low.region.results]
-    return [Store(buffer, place, value) for buffer, value in zip(outputs, values, strict=True)]
-
-
-def _map_work(low: Lowering, outputs: Sequence[Buffer], indices: Indices) -> Work:
-    """Straight-line code for one element; the loops around it are merged, then divided."""
-    level = Level({index for index, _ in indices})
-    low.levels.append(level)
-    level.body += _stores(low, outputs, indices)
-    space = merged(Space(indices, (*low.levels[0].body, *level.body)))
-    if len(space.indices) == 1:
-        return _blocks(space)
-    return _rows(space.indices[:-1], _vector_loop(space.indices[-1:], space.body))
-
-
-def _row_work(low: Lowering, outputs: Sequence[Buffer], indices: Indices) -> Work:
-    """One task per row: everything that needs only the outer indices comes before the last loop."""
-    rows, columns = Level({index for index, _ in indices[:-1]}), Level({i for i, _ in indices[-1:]})
-    low.levels += [rows, columns]
-    columns.body += _stores(low, outputs, indices)
-    start = (*low.levels[0].body, *rows.body)
-    if any(isinstance(statement, For) for statement in columns.body):
-        # A reduction for each element of the result: every element is a task.
-        return _rows(indices, flattened((*start, *columns.body)))
-    return _rows(indices[:-1], flattened((*start, *_vector_loop(indices[-1:], columns.body))))
-
-
-def _vector_loop(last: Indices, body: Sequence[Statement]) -> tuple[Statement, ...]:
-    return (For(*last[0], tuple(body), vector=True),) if last else tuple(body)
-
-
-def _blocks(space: Space) -> Work:
-    """One long loop, cut into tasks of equal length."""
-    ((index, extent),) = space.indices
-    start = Dim.of(TASK) * BLOCK
-    inner = Symbol("j")
-    body = substitute(space.body, {index: start + Dim.of(inner)})
-    loop = For(inner, minimum(BLOCK, extent - start), body, vector=True)
-    return ceildiv(extent, BLOCK), (loop,)
-
-
-def _rows(outer: Indices, body: Sequence[Statement]) -> Work:
-    """A task for each combination of the outer indices."""
-    extents: Shape = tuple(extent for _, extent in outer)
-    places = delinear(extents, Dim.of(TASK))
-    names = {index: place for (index, _), place in zip(outer, places, strict=True)}
-    return product(extents), substitute(body, names)

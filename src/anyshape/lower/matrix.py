@@ -1,8 +1,10 @@
 """The kernel of a matrix product: register tiles, and the epilogue on each of them.
 
     task t: a block of rows times one panel of columns
+      panel = copy of the columns             if they are apart in memory
+      block = copy of the rows                if they are stored in another dtype
       for r < register tiles of the block
-        sums = lhs rows @ rhs panel           in registers, then in the first-level cache
+        sums = rows of the tile @ panel       in registers, then in the first-level cache
         for i < rows of the tile
           for j < columns of the panel        a vector loop: bias, activation, residual, …
             y[row + i, column + j] = epilogue(sums[i, j])
@@ -14,128 +16,19 @@ ordinary loops, written once instead of for every number of rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 
 from anyshape.ir.node import Region
-from anyshape.ir.types import DType, f32
-from anyshape.loop import Bind, Buffer, For, Kernel, Matrix, Multiply, Number, Statement, Store
-from anyshape.loop.ir import Index
-from anyshape.loop.merge import Space, flat_buffer, merged
-from anyshape.loop.printer import row_major
-from anyshape.loop.rewrite import Access, map_statement
-from anyshape.lower.context import Level, Lowering
-from anyshape.lower.matrix_form import MatrixForm, Side
-from anyshape.lower.movement import delinear
-from anyshape.lower.packing import Packing
-from anyshape.lower.tiling import Tiling
-from anyshape.sym import Dim, Facts, FactScope, Symbol, ceildiv, maximum, minimum
+from anyshape.loop import Buffer, Copy, For, Kernel, Matrix, Multiply, Statement
+from anyshape.loop.merge import flat_buffer
+from anyshape.lower.matrix_epilogue import TilePlace, epilogue
+from anyshape.lower.matrix_form import Panels, param_of
+from anyshape.lower.matrix_plan import TASK, TILE, MatrixPlan, flat
+from anyshape.lower.movement import linear
+from anyshape.passes.matrix_sides import Side
+from anyshape.sym import Dim, Facts, Symbol, product
 
-TASK, BATCH, PANEL, BLOCK = (Symbol(name) for name in ("t", "q", "p", "b"))
-TILE, ROW, COLUMN = (Symbol(name) for name in ("r", "i", "j"))
-SUMS = "sums"
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixPlan:
-    """A product divided into tasks and tiles: all that depends on form and tiling alone."""
-
-    form: MatrixForm
-    tiling: Tiling
-
-    @property
-    def total(self) -> DType:
-        """16-bit floats are summed in f32."""
-        dtype = self.form.dot.result().tensor.dtype
-        return f32 if dtype.bits < f32.bits else dtype
-
-    @property
-    def width(self) -> int:
-        """Columns of a panel."""
-        return self.tiling.columns(self.total)
-
-    @property
-    def batches(self) -> Dim:
-        return self.form.lhs.operand.size(self.form.lhs.batch)
-
-    @property
-    def panels(self) -> Dim:
-        return ceildiv(self.form.columns, self.width)
-
-    @property
-    def blocks(self) -> Dim:
-        return ceildiv(self.form.rows, self.tiling.block)
-
-    @property
-    def tasks(self) -> Dim:
-        return self.batches * self.panels * self.blocks
-
-    # --- the place of one tile ----------------------------------------------------------------
-
-    @property
-    def parts_of_task(self) -> tuple[Bind, ...]:
-        """Batch, panel and block of a task as indices of their own: proofs need no division."""
-        parts = ((BATCH, self.batches), (PANEL, self.panels), (BLOCK, self.blocks))
-        used = parts if self.form.lhs.batch else parts[1:]
-        values = delinear(tuple(extent for _, extent in used), Dim.of(TASK))
-        return tuple(_part(s, value, n) for (s, n), value in zip(used, values, strict=True))
-
-    @property
-    def batch(self) -> Dim:
-        return Dim.of(BATCH) if self.form.lhs.batch else Dim.of(0)
-
-    @property
-    def panel(self) -> Dim:
-        return Dim.of(PANEL)
-
-    @property
-    def first_of_block(self) -> Dim:
-        return Dim.of(BLOCK) * self.tiling.block
-
-    @property
-    def tiles(self) -> Dim:
-        """Register tiles of a task."""
-        rows = minimum(self.tiling.block, self.form.rows - self.first_of_block)
-        return ceildiv(rows, self.tiling.rows)
-
-    @property
-    def first_row(self) -> Dim:
-        return self.first_of_block + Dim.of(TILE) * self.tiling.rows
-
-    @property
-    def first_column(self) -> Dim:
-        return self.panel * self.width
-
-    @property
-    def rows(self) -> Dim:
-        """Of this tile."""
-        return minimum(self.tiling.rows, self.form.rows - self.first_row)
-
-    @property
-    def columns(self) -> Dim:
-        """Of this panel; the last one may be narrower."""
-        if self.form.columns % self.width == 0:
-            return Dim.of(self.width)
-        return minimum(self.width, self.form.columns - self.first_column)
-
-    @property
-    def sums(self) -> Buffer:
-        shape = (Dim.of(self.tiling.rows), Dim.of(self.width))
-        return Buffer(SUMS, self.total, shape, row_major(shape))
-
-    def packing(self) -> Packing:
-        """How a constant rhs is to be stored."""
-        rhs = self.form.rhs
-        batch, depth, free = (
-            tuple(rhs.operand.axes[axis] for axis in axes)
-            for axes in (rhs.batch, rhs.depth, rhs.free)
-        )
-        return Packing(batch, depth, free, self.width)
-
-
-def _part(symbol: Symbol, value: Dim, extent: Dim) -> Bind:
-    """A task exists, so there is at least one of each part: saying so spares tests of it."""
-    return Bind(symbol, Number(value), maximum(1, extent))
+Buffers = Mapping[str, Buffer]
 
 
 def matrix_kernel(
@@ -147,95 +40,85 @@ def matrix_kernel(
     sizes: tuple[Symbol, ...],
 ) -> Kernel:
     """The kernel of a region that has the form of the plan."""
-    flat = list(map(flat_buffer, inputs))
-    if plan.form.packed:
-        rhs, size = flat[plan.form.rhs.operand.param], plan.batches * plan.panels * plan.form.depth
-        flat[plan.form.rhs.operand.param] = replace(rhs, shape=(size * plan.width,))
-    body = (_multiply(plan, flat), *_epilogue(region, plan, inputs, outputs, facts))
-    buffers = (*flat, *map(flat_buffer, outputs))
-    task = (*plan.parts_of_task, For(TILE, plan.tiles, body))
-    return Kernel(buffers, sizes, TASK, plan.tasks, task, facts, (plan.sums,))
+    tile = TilePlace(
+        plan.sums, plan.batch, plan.first_row, plan.rows, plan.first_column, plan.columns
+    )
+    after = epilogue(region, plan.form, tile, inputs, outputs, facts)
+    buffers = {b.name: after.views.get(b.name, flat_buffer(b)) for b in (*inputs, *outputs)}
+    if plan.form.panels is Panels.STORED:
+        name = inputs[param_of(plan.form.columns)].name
+        buffers[name] = flat(buffers[name], _stored_size(plan))
+    copies, multiply = _product(plan, inputs, buffers)
+    body = (*plan.parts_of_task, *copies, For(TILE, plan.tiles, (multiply, *after.loops)))
+    scratch = filter(None, (plan.sums, plan.panel_copy, plan.block_copy))
+    tasks = product(plan.extents)
+    return Kernel(tuple(buffers.values()), sizes, TASK, tasks, body, facts, tuple(scratch))
 
 
-# --- the product ----------------------------------------------------------------------------------
+def _product(
+    plan: MatrixPlan, inputs: Sequence[Buffer], buffers: Buffers
+) -> tuple[list[Statement], Multiply]:
+    """Copies that a task makes, and the product of one tile."""
+    form, copies = plan.form, list[Statement]()
+    lhs = _rows(plan, _buffer_of(form.rows, inputs, buffers), plan.first_row)
+    if plan.block_copy is not None:
+        source = _rows(plan, lhs.buffer, plan.first_of_block)
+        copies.append(Copy(plan.block_copy, source, plan.rows_of_block, form.depth))
+        start = (plan.first_row - plan.first_of_block) * form.depth
+        lhs = Matrix(plan.block_copy, start, (form.depth, Dim.of(1)))
+    rhs = _panel(plan, _buffer_of(form.columns, inputs, buffers))
+    if plan.panel_copy is not None:
+        copies.append(Copy(plan.panel_copy, rhs, form.depth, plan.columns))
+        rhs = Matrix(plan.panel_copy, Dim.of(0), (Dim.of(plan.width), Dim.of(1)))
+    padded = form.panels in (Panels.STORED, Panels.COPIED)
+    return copies, Multiply(plan.sums, lhs, rhs, plan.rows, plan.columns, form.depth, padded)
 
 
-def _multiply(plan: MatrixPlan, flat: Sequence[Buffer]) -> Multiply:
-    form = plan.form
-    lhs = _matrix(flat, form.lhs, plan.batch, form.lhs.free_stride, plan.first_row)
-    sides = lhs, _packed(plan, flat) if form.packed else _in_place(plan, flat)
-    return Multiply(plan.sums, *sides, plan.rows, plan.columns, form.depth)
+def _buffer_of(side: Side, inputs: Sequence[Buffer], buffers: Buffers) -> Buffer:
+    return buffers[inputs[param_of(side)].name]
 
 
-def _matrix(
-    flat: Sequence[Buffer], side: Side, batch: Dim, stride: Dim | None, first: Dim
-) -> Matrix:
-    """Part of an operand from `first` on along its free axes; free axis first, depth second."""
-    assert stride is not None
+def _rows(plan: MatrixPlan, buffer: Buffer, first: Dim) -> Matrix:
+    side = plan.form.rows
+    assert side.free_stride is not None
     assert side.depth_stride is not None
-    operand = side.operand
-    places = delinear(tuple(operand.shape[axis] for axis in side.batch), batch)
-    starts = (i * operand.strides[axis] for i, axis in zip(places, side.batch, strict=True))
-    start = sum(starts, first * stride)
-    return Matrix(flat[operand.param], start, (stride, side.depth_stride))
+    start = _start(plan, side) + first * side.free_stride
+    return Matrix(buffer, start, (side.free_stride, side.depth_stride))
 
 
-def _in_place(plan: MatrixPlan, flat: Sequence[Buffer]) -> Matrix:
-    rhs = plan.form.rhs
-    found = _matrix(flat, rhs, plan.batch, rhs.free_stride, plan.first_column)
-    return replace(found, strides=(found.strides[1], found.strides[0]))
+def _start(plan: MatrixPlan, side: Side) -> Dim:
+    """Where the matrix of this batch starts."""
+    steps = (i * side.view.strides[axis] for i, axis in zip(plan.batch, side.batch, strict=True))
+    return sum(steps, side.view.start)
 
 
-def _packed(plan: MatrixPlan, flat: Sequence[Buffer]) -> Matrix:
-    panel = plan.batch * plan.panels + plan.panel
-    start = panel * plan.form.depth * plan.width
-    return Matrix(flat[plan.form.rhs.operand.param], start, (Dim.of(plan.width), Dim.of(1)))
+# --- panels ---------------------------------------------------------------------------------------
 
 
-# --- what follows ---------------------------------------------------------------------------------
+def _panel(plan: MatrixPlan, buffer: Buffer) -> Matrix:
+    """The columns of a task, where the operand has them."""
+    side = plan.form.columns
+    if plan.form.panels is Panels.STORED:
+        panel = _stored_batch(plan) * plan.panels * plan.form.depth * plan.width
+        start = panel + plan.first_column * plan.form.depth
+        return Matrix(buffer, start, (Dim.of(plan.width), Dim.of(1)))
+    assert side.free_stride is not None
+    assert side.depth_stride is not None
+    start = _start(plan, side) + plan.first_column * side.free_stride
+    return Matrix(buffer, start, (side.depth_stride, side.free_stride))
 
 
-def _epilogue(
-    region: Region,
-    plan: MatrixPlan,
-    inputs: Sequence[Buffer],
-    outputs: Sequence[Buffer],
-    facts: Facts,
-) -> tuple[Statement, ...]:
-    """Loops over one tile that store what the region makes of each sum."""
-    dot = plan.form.dot.result()
-    indices = tuple(Symbol(f"i{axis}") for axis in range(dot.tensor.rank))
-    # Every element of the product is the one at the index where it is asked for: strides of 0 keep
-    # that index out of the way until it is known which tile it lies in.
-    nowhere = Buffer(SUMS, plan.total, dot.tensor.shape, (Dim.of(0),) * dot.tensor.rank)
-    low = Lowering(region, inputs, FactScope.of(facts), {dot: nowhere})
-    level = Level(set(indices))
-    low.levels.append(level)
-    place = tuple(map(Dim.of, indices))
-    values = [low.at(result, place) for result in region.results]
-    stores = [Store(y, place, value) for y, value in zip(outputs, values, strict=True)]
-    extents = zip(indices, dot.tensor.shape, strict=True)
-    space = Space(tuple(extents), (*low.levels[0].body, *level.body, *stores))
-    body = _placed(plan, space)
-    return (For(ROW, plan.rows, (For(COLUMN, plan.columns, body, vector=True),)),)
+def _stored_axes(plan: MatrixPlan) -> list[int]:
+    """Which of the batch axes a constant has: it may be the same along the others."""
+    side = plan.form.columns
+    return [n for n, axis in enumerate(side.batch) if side.view.axes[axis] is not None]
 
 
-def _placed(plan: MatrixPlan, space: Space) -> tuple[Statement, ...]:
-    """The body in terms of tile, row and column."""
-    batch, rows = len(plan.form.lhs.batch), len(plan.form.lhs.free)
-    symbols = [symbol for symbol, _ in space.indices]
-    groups = symbols[:batch], symbols[batch : batch + rows], symbols[batch + rows :]
-    space = merged(space, {batch, batch + rows})
-    flat = plan.batch, plan.first_row + Dim.of(ROW), plan.first_column + Dim.of(COLUMN)
-    places: dict[Symbol, Dim] = {}
-    for group, index in zip(groups, flat, strict=True):
-        left = [(symbol, extent) for symbol, extent in space.indices if symbol in group]
-        index_of = delinear(tuple(extent for _, extent in left), index)
-        places |= {symbol: i for (symbol, _), i in zip(left, index_of, strict=True)}
+def _stored_batch(plan: MatrixPlan) -> Dim:
+    axes = _stored_axes(plan)
+    return linear(tuple(plan.batches[n] for n in axes), [plan.batch[n] for n in axes])
 
-    def access(buffer: Buffer, index: Index) -> Access:
-        if buffer.name == SUMS:
-            return plan.sums, (Dim.of(ROW), Dim.of(COLUMN))
-        return buffer, tuple(dim.substitute(places) for dim in index)
 
-    return tuple(map_statement(statement, places, access) for statement in space.body)
+def _stored_size(plan: MatrixPlan) -> Dim:
+    batches = product(plan.batches[n] for n in _stored_axes(plan))
+    return batches * plan.panels * plan.form.depth * plan.width

@@ -1,82 +1,83 @@
 """Recognising matrix products: one `dot` in a region, what it reads, and what follows it.
 
 A dot is a matrix product if its axes fall into batch, rows, columns and depth such that rows and
-depth of lhs, and columns and depth of rhs, are each one stride apart. Columns of rhs must also be
-next to each other in memory, unless rhs is a constant, which is stored in panels anyway. Whatever
-follows the dot must be elementwise and of its shape.
+depth of one operand, and columns and depth of the other, are each one stride apart, and if its
+results have the columns as their last axes. What follows the dot is elementwise or a transpose.
+
+Either operand may bring the columns: where a transpose puts the axes of lhs last, the product is
+computed the other way round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Set
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import cast
 
-from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
-from anyshape.ir.types import Shape
-from anyshape.loop.printer import row_major
-from anyshape.ops.dot import DotAttrs
-from anyshape.ops.movement import TransposeAttrs
-from anyshape.sym import Dim, product
+from anyshape.passes.dot_epilogue import Order, epilogue_orders, has_run_at_end
+from anyshape.passes.matrix_sides import Side, side_of
+from anyshape.sym import Dim
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """A parameter of the region, seen through transposes."""
+class Panels(Enum):
+    """How a product gets at panels of columns, each row of them in one piece."""
 
-    param: int
-    axes: tuple[int, ...]  # of the parameter, in the order in which the dot sees them
-    shape: Shape
-    strides: Shape
-
-    def merged(self, axes: Sequence[int]) -> Dim | None:
-        """The stride of these axes as one, if they are: 0 if there are none."""
-        for outer, inner in pairwise(axes):
-            if self.strides[outer] != self.strides[inner] * self.shape[inner]:
-                return None
-        return self.strides[axes[-1]] if axes else Dim.of(0)
-
-    def size(self, axes: Sequence[int]) -> Dim:
-        return product(self.shape[axis] for axis in axes)
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """An operand and the roles of its axes. Strides are of free axes and depth as one axis each.
-
-    `free_stride` is None where only a packed constant will do.
-    """
-
-    operand: Operand
-    batch: tuple[int, ...]
-    depth: tuple[int, ...]
-    free: tuple[int, ...]
-    free_stride: Dim | None
-    depth_stride: Dim | None
+    STORED = "stored"  # a constant, stored so before anything runs
+    IN_PLACE = "in place"  # columns are next to each other anyway
+    COPIED = "copied"  # each task makes a copy of the panel that it needs
+    APART = "apart"  # columns are summed one by one, where they are
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixForm:
-    """A dot as a matrix product. `packed`: rhs is to be stored in panels."""
+    """A dot as a matrix product: `rows` is the operand with the rows, `columns` the other."""
 
     dot: Node
-    lhs: Side
-    rhs: Side
-    packed: bool
+    rows: Side
+    columns: Side
+    panels: Panels
+    orders: tuple[Order, ...]  # of the region's results
+    swapped: bool = False  # rhs of the dot has the rows
 
     @property
-    def rows(self) -> Dim:
-        return self.lhs.operand.size(self.lhs.free)
+    def row_count(self) -> Dim:
+        return self.rows.size(self.rows.free)
 
     @property
-    def columns(self) -> Dim:
-        return self.rhs.operand.size(self.rhs.free)
+    def column_count(self) -> Dim:
+        return self.columns.size(self.columns.free)
 
     @property
     def depth(self) -> Dim:
-        return self.lhs.operand.size(self.lhs.depth)
+        return self.rows.size(self.rows.depth)
+
+    @property
+    def batch_axes(self) -> Order:
+        """Axes of the dot's result."""
+        return tuple(range(len(self.rows.batch)))
+
+    @property
+    def row_axes(self) -> Order:
+        return _free_axes(self.dot, self.rows, second=self.swapped)
+
+    @property
+    def column_axes(self) -> Order:
+        return _free_axes(self.dot, self.columns, second=not self.swapped)
+
+
+def param_of(side: Side) -> int:
+    """The parameter of the region that an operand is a view of."""
+    return cast(ParamAttrs, side.view.base.node.attrs).index
+
+
+def _free_axes(dot: Node, side: Side, *, second: bool) -> Order:
+    """The free axes of one operand among those of the result: batch, then lhs, then rhs."""
+    rank = dot.result().tensor.rank
+    start = rank - len(side.free) if second else len(side.batch)
+    return tuple(range(start, start + len(side.free)))
 
 
 def matrix_form(region: Region, constants: Set[int]) -> MatrixForm | str:
@@ -85,71 +86,60 @@ def matrix_form(region: Region, constants: Set[int]) -> MatrixForm | str:
     if len(loops) != 1 or loops[0].op.name != "dot":
         return "it is not a single dot"
     (dot,) = loops
-    if not dot.result().tensor.dtype.is_float:
-        return "its numbers are integers"
-    if objection := _objection_to_epilogue(region, dot):
-        return objection
-    lhs, rhs = _side(dot, 0), _side(dot, 1)
-    if lhs is None or rhs is None:
+    orders = epilogue_orders(dot, region.nodes())
+    if isinstance(orders, str):
+        return orders
+    if any(result.node not in orders for result in region.results):
+        return "a result does not depend on it"
+    return _form(region, constants, dot, tuple(orders[v.node] for v in region.results))
+
+
+def _form(
+    region: Region, constants: Set[int], dot: Node, orders: tuple[Order, ...]
+) -> MatrixForm | str:
+    lhs, rhs = (side_of(dot, side, lambda _: True) for side in range(2))
+    straight = MatrixForm(dot, lhs, rhs, Panels.IN_PLACE, orders)
+    turned = MatrixForm(dot, rhs, lhs, Panels.IN_PLACE, orders, swapped=True)
+    if not lhs.depth:
+        return "it sums nothing"
+    for form in (straight, turned):
+        if all(has_run_at_end(order, form.column_axes) for order in orders):
+            return _with_panels(region, constants, form)
+    return "columns are apart in a result, or there are none"
+
+
+def _with_panels(region: Region, constants: Set[int], form: MatrixForm) -> MatrixForm | str:
+    if any(side.view.base.node.op is not PARAM for side in (form.rows, form.columns)):
         return "an operand is computed inside the kernel"
-    packed = rhs.operand.param in constants and _uses(region, rhs.operand.param) == 1
-    return _checked(MatrixForm(dot, lhs, rhs, packed))
+    if not form.rows.is_matrix:
+        return "rows or depth are apart in memory"
+    panels = _panels(region, constants, form.columns)
+    if panels is Panels.COPIED and not form.columns.is_matrix:
+        return "columns or depth are apart in memory"
+    found = replace(form, panels=panels)
+    return with_columns_apart(found) or found if form.row_count == 1 else found
 
 
-def _checked(form: MatrixForm) -> MatrixForm | str:
-    lhs, rhs = form.lhs, form.rhs
-    if not rhs.free or not rhs.depth:
-        return "it has no columns, or sums nothing"
-    if lhs.free_stride is None or lhs.depth_stride is None:
-        return "axes of lhs are apart in memory"
-    if not form.packed and (rhs.free_stride != 1 or rhs.depth_stride is None):
-        return "columns of rhs are apart in memory"
-    return form
+def with_columns_apart(form: MatrixForm) -> MatrixForm | None:
+    """The form that makes no copies of panels, if columns and rows are runs along the depth."""
+    strides = form.rows.depth_stride, form.columns.depth_stride
+    if form.panels is not Panels.COPIED or strides != (1, 1):
+        return None
+    return replace(form, panels=Panels.APART)
 
 
-def _objection_to_epilogue(region: Region, dot: Node) -> str:
-    shape, after = dot.result().tensor.shape, {dot}
-    for node in region.nodes():
-        if not any(value.node in after for value in node.operands):
-            continue
-        after.add(node)
-        if not node.op.has(Trait.ELEMENTWISE) or node.result().tensor.shape != shape:
-            return f"{node.op.name} follows, which is not elementwise of the same shape"
-    whole = all(result.node in after for result in region.results)
-    return "" if whole else "a result does not depend on it"
+def _panels(region: Region, constants: Set[int], columns: Side) -> Panels:
+    param = param_of(columns)
+    if param in constants and columns.view.is_whole and uses_of(region, param) == 1:
+        return Panels.STORED
+    in_place = columns.free_stride == 1 and columns.depth_stride is not None
+    return Panels.IN_PLACE if in_place else Panels.COPIED
 
 
-def _uses(region: Region, param: int) -> int:
+def uses_of(region: Region, param: int) -> int:
     """How often a parameter is read in the region."""
     return sum(
         value.node.op is PARAM and cast(ParamAttrs, value.node.attrs).index == param
         for node in region.nodes()
         for value in node.operands
-    )
-
-
-def _side(dot: Node, side: int) -> Side | None:
-    operand = _operand(dot.operands[side])
-    if operand is None:
-        return None
-    attrs = cast(DotAttrs, dot.attrs)
-    batch, depth = attrs.batch[side], attrs.contract[side]
-    free = tuple(a for a in range(len(operand.shape)) if a not in (*batch, *depth))
-    return Side(operand, batch, depth, free, operand.merged(free), operand.merged(depth))
-
-
-def _operand(value: Value) -> Operand | None:
-    if value.node.op is PARAM:
-        shape = value.tensor.shape
-        axes = tuple(range(len(shape)))
-        return Operand(cast(ParamAttrs, value.node.attrs).index, axes, shape, row_major(shape))
-    if value.node.op.name != "transpose":
-        return None
-    inner = _operand(value.node.operands[0])
-    perm = cast(TransposeAttrs, value.node.attrs).perm
-    return inner and Operand(
-        inner.param,
-        tuple(inner.axes[axis] for axis in perm),
-        tuple(inner.shape[axis] for axis in perm),
-        tuple(inner.strides[axis] for axis in perm),
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from anyshape.ir.node import Node
 from anyshape.ir.types import DType, bool_, f32, i64
-from anyshape.loop import Number, Scalar
+from anyshape.loop import Bind, For, Number, Scalar, Statement
 from anyshape.loop.ir import Index, neutral
+from anyshape.loop.merge import flattened, step_of
+from anyshape.loop.rewrite import accesses
 from anyshape.lower.context import RULES, Conditions, Lowering, rule
+from anyshape.lower.movement import delinear
 from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
 from anyshape.sym import Dim, product
 
@@ -38,8 +42,51 @@ def combined(
         value = low.at(x, source, conditions)
         return value if value.dtype == wide else low.apply("cast", (value,), wide)
 
-    extents = [x.tensor.shape[axis] for axis in sorted(attrs.axes)]
-    return low.accumulate(op, wide, extents, tuple(kept), element)
+    runs = [[x.tensor.shape[axis] for axis in run] for run in _runs(sorted(attrs.axes))]
+    known = (*kept, *_sides(conditions))
+
+    def element_of_runs(chosen: list[Dim]) -> Scalar:
+        parts = (delinear(tuple(run), i) for run, i in zip(runs, chosen, strict=True))
+        return element([i for part in parts for i in part])
+
+    if any(len(run) > 1 for run in runs):
+        whole = [product(run) for run in runs]
+        total = low.accumulate_if(_is_linear, op, wide, whole, known, element_of_runs)
+        if total is not None:
+            return total
+    return low.accumulate(op, wide, [size for run in runs for size in run], known, element)
+
+
+def _runs(axes: Sequence[int]) -> list[list[int]]:
+    """Axes grouped with their neighbours: each group is one loop where memory allows."""
+    runs: list[list[int]] = []
+    for axis in axes:
+        if runs and runs[-1][-1] == axis - 1:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    return runs
+
+
+def _is_linear(nest: Statement) -> bool:
+    """Whether all that the loops read lies at constant distances."""
+    loops = [loop for statement in flattened([nest]) for loop in _loops(statement)]
+    if any(isinstance(statement, Bind) for loop in loops for statement in loop.body):
+        return False
+    places = [place for loop in loops[:1] for _, (place,) in accesses([loop])]
+    return all(step_of(place, loop.index) is not None for place in places for loop in loops)
+
+
+def _loops(statement: Statement) -> Iterator[For]:
+    if isinstance(statement, For):
+        yield statement
+        for inner in statement.body:
+            yield from _loops(inner)
+
+
+def _sides(conditions: Conditions) -> tuple[Dim, ...]:
+    """What guards look at: a guarded loop stays where they can."""
+    return tuple(dim for test in conditions for dim in test.sides)
 
 
 def _kept(attrs: ReduceAttrs, rank: int, index: Index) -> list[Dim]:
@@ -80,7 +127,8 @@ def arg_reduction(low: Lowering, node: Node, index: Index, conditions: Condition
         return low.at(x, (*kept[:axis], *chosen, *kept[axis:]), conditions)
 
     op = "maximum" if node.op.name == "argmax" else "minimum"
-    best = low.accumulate(op, dtype, extent, kept, element)
+    known = (*kept, *_sides(conditions))
+    best = low.accumulate(op, dtype, extent, known, element)
 
     def place(chosen: list[Dim]) -> Scalar:
         value = element(chosen)
@@ -90,7 +138,7 @@ def arg_reduction(low: Lowering, node: Node, index: Index, conditions: Condition
         here, nowhere = low.let(Number(chosen[0])), neutral("minimum", i64)
         return low.apply("select", (found, here, nowhere), i64)
 
-    return low.accumulate("minimum", i64, extent, kept, place)
+    return low.accumulate("minimum", i64, extent, known, place)
 
 
 RULES["argmax"] = arg_reduction

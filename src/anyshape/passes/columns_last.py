@@ -1,17 +1,17 @@
-"""Operands of a dot in the order in which matrix products read them.
+"""Operands of a dot in an order in which matrix products can read them.
 
-A matrix product needs the rows and the depth of lhs, and the depth of rhs, each as one run of axes,
-and the columns of rhs as its last axes. An operand in another order is transposed in front of the
-dot: that costs one pass over it, where the dot would read it with gaps many times over. Constants
-are stored in panels anyway and stay as they are, and so do products of a single row, which read
-everything once.
+A matrix product needs rows and depth of one operand, and columns and depth of the other, each as
+one run of memory. An operand in another order is transposed in front of the dot: that costs one
+pass over it, where the dot would read it with gaps many times over. Operands that a kernel can view
+in a suitable order stay as they are, and so do constants, which are stored in panels anyway, and
+products of a single row, which read everything once.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
@@ -21,7 +21,7 @@ from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ops.dot import DotAttrs
 from anyshape.ops.movement import TransposeAttrs
 from anyshape.passes.infra import PassContext
-from anyshape.sym import product
+from anyshape.passes.matrix_sides import Side, side_of
 
 
 @dataclass(frozen=True)
@@ -31,74 +31,64 @@ class ColumnsLast:
     name: str = "columns-last"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        return rebuild_graph(_Reorder(), graph)
-
-
-@dataclass(frozen=True, slots=True)
-class _Roles:
-    """The axes of one operand."""
-
-    batch: tuple[int, ...]
-    free: tuple[int, ...]
-    depth: tuple[int, ...]
-
-    @property
-    def rank(self) -> int:
-        return len(self.batch) + len(self.free) + len(self.depth)
+        return rebuild_graph(_Reorder(graph), graph)
 
 
 class _Reorder(Rebuilder):
+    def __init__(self, graph: Graph) -> None:
+        used = (value.node for node in graph.nodes() for value in node.operands)
+        self.uses = Counter([*used, *(value.node for value in graph.results)])
+
+    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
+        new = super().rebuilt(node, operands, builder)
+        self.uses[new] = self.uses[node]
+        return new
+
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        if node.op.name != "dot" or not node.result().tensor.dtype.is_float:
+        if node.op.name != "dot":
             return node.results
-        lhs, rhs = _roles(node, 0), _roles(node, 1)
-        shape = node.operands[0].tensor.shape
-        if not rhs.free or not rhs.depth or product(shape[axis] for axis in lhs.free) == 1:
+        lhs, rhs = (side_of(node, side, self._is_seen_through) for side in range(2))
+        if not lhs.depth or not rhs.free or lhs.size(lhs.free) == 1:
             return node.results
-        wanted = (*lhs.batch, *lhs.free, *lhs.depth), (*rhs.batch, *rhs.depth, *rhs.free)
-        moves = not _is_run(lhs.free) or not _is_run(lhs.depth), _has_gaps(node, rhs)
-        return _reordered(node, (lhs, rhs), wanted, moves, builder)
+        orders = (*lhs.batch, *lhs.free, *lhs.depth), (*rhs.batch, *rhs.depth, *rhs.free)
+        stays = False, _is_constant(node.operands[1])
+        moves = [
+            not side.is_matrix and not stay and not _is_sorted(order)
+            for side, order, stay in zip((lhs, rhs), orders, stays, strict=True)
+        ]
+        if not any(moves):
+            return node.results
+        return _reordered(node, (lhs, rhs), orders, moves, builder)
+
+    def _is_seen_through(self, node: Node) -> bool:
+        """What others use too is computed on its own."""
+        return self.uses[node] == 1
 
 
-def _roles(dot: Node, side: int) -> _Roles:
-    attrs = cast(DotAttrs, dot.attrs)
-    batch, depth = attrs.batch[side], attrs.contract[side]
-    rank = dot.operands[side].tensor.rank
-    return _Roles(batch, tuple(a for a in range(rank) if a not in (*batch, *depth)), depth)
+def _is_sorted(order: tuple[int, ...]) -> bool:
+    """Whether the operand has this order already, once it is in memory."""
+    return list(order) == sorted(order)
 
 
-def _is_run(axes: Sequence[int]) -> bool:
-    """Whether the axes follow each other."""
-    return not axes or list(axes) == list(range(axes[0], axes[0] + len(axes)))
-
-
-def _has_gaps(dot: Node, rhs: _Roles) -> bool:
-    if dot.operands[1].node.op.name == "constant":
-        return False
-    columns_last = _is_run(rhs.free) and rhs.free[-1] == rhs.rank - 1
-    return not columns_last or not _is_run(rhs.depth)
-
-
-Sides = tuple[tuple[int, ...], tuple[int, ...]]
+def _is_constant(value: Value) -> bool:
+    return value.node.op.name == "constant"
 
 
 def _reordered(
-    dot: Node, roles: tuple[_Roles, _Roles], wanted: Sides, moves: Sequence[bool], builder: Builder
+    dot: Node,
+    sides: tuple[Side, Side],
+    orders: tuple[tuple[int, ...], tuple[int, ...]],
+    moves: Sequence[bool],
+    builder: Builder,
 ) -> tuple[Value, ...]:
     """The dot on operands of which some are transposed."""
-    operands, batch, contract = (
-        list(dot.operands),
-        [r.batch for r in roles],
-        [r.depth for r in roles],
-    )
-    for side in range(2):
-        if moves[side]:
-            order = wanted[side]
-            transpose = builder.node(lookup("transpose"), [operands[side]], TransposeAttrs(order))
-            operands[side] = transpose.result()
-            batch[side] = tuple(map(order.index, roles[side].batch))
-            contract[side] = tuple(map(order.index, roles[side].depth))
-    if not any(moves):
-        return dot.results
+    operands = list(dot.operands)
+    batch, contract = ([side.batch for side in sides], [side.depth for side in sides])
+    for side, (order, moved) in enumerate(zip(orders, moves, strict=True)):
+        if moved:
+            attrs = TransposeAttrs(order)
+            operands[side] = builder.node(lookup("transpose"), [operands[side]], attrs).result()
+            batch[side] = tuple(map(order.index, sides[side].batch))
+            contract[side] = tuple(map(order.index, sides[side].depth))
     attrs = DotAttrs((contract[0], contract[1]), (batch[0], batch[1]))
     return builder.node(dot.op, operands, attrs).results

@@ -1,7 +1,8 @@
 """Compounds replaced by their decompositions, except those that fusion and lowering take whole.
 
 An elementwise or row-wise compound stays one node until it is inside a kernel: fusion sees what it
-is, and lowering expands it there. Kernels that the graph has already are opened.
+is, and lowering expands it there. One that contracts, such as attention, has kernels of its own.
+Kernels and segments that the graph has already are opened.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.passes.infra import PassContext
 from anyshape.sym import FactScope
 
-WHOLE = frozenset({Trait.ELEMENTWISE, Trait.ROWWISE})
+WHOLE = frozenset({Trait.ELEMENTWISE, Trait.ROWWISE, Trait.CONTRACTION})
+"""Compounds that are not expanded before fusion."""
+
+CONTRACTIONS = frozenset({Trait.CONTRACTION})
+NONE: frozenset[Trait] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -39,16 +44,16 @@ class _Expander(Rebuilder):
         self.keep = keep
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        if node.op.name == "kernel":  # how ops are grouped is decided anew
+        if node.op.name in ("kernel", "segment"):  # how ops are grouped is decided anew
             return tuple(inline_region(node.regions[0], node.operands, builder))
         if node.op.decompose is None or node.op.traits & self.keep:
             return node.results
         return (node.op.decompose(builder, node.operands, node.attrs),)
 
 
-def expanded_region(region: Region, outer: FactScope) -> Region:
-    """A region with all compounds expanded; `outer` holds the facts around it."""
-    while any(node.op.is_compound for node in region.nodes()):
+def expanded_region(region: Region, outer: FactScope, keep: frozenset[Trait] = NONE) -> Region:
+    """A region with compounds expanded, but for some; `outer` holds the facts around it."""
+    while any(node.op.is_compound and not node.op.traits & keep for node in region.nodes()):
         inside = Builder(FactScope.of(region.facts, parent=outer))
-        region = _Expander(frozenset()).region(region, inside)
+        region = _Expander(keep).region(region, inside)
     return region

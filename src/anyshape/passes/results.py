@@ -1,7 +1,7 @@
 """Results that are no kernel's own output get a kernel that copies them.
 
 A result of the graph has memory of its own, which its caller keeps. An input, a constant or a
-reshape has not.
+reshape has not. What a host node computes may have: only its run shows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import lookup
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
+from anyshape.ir.types import TokenType
 from anyshape.passes.infra import PassContext
+from anyshape.passes.segments import is_alias, is_host
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,16 @@ class _Copier(Rebuilder):
         return builder.node(node.op, operands, node.attrs, node.regions, node.late)
 
     def result(self, value: Value, builder: Builder) -> Value:
-        if value.node.op.name == "kernel":
+        own = value.node.op.name == "kernel" or isinstance(value.type, TokenType)
+        if own or is_host(_root(value)):
             return value
         inner = builder.nested()
         body = inner.region([inner.param(value.type)])
         return builder.node(lookup("kernel"), [value], NO_ATTRS, [body]).result()
+
+
+def _root(value: Value) -> Node:
+    """What computes the memory of a value."""
+    while is_alias(value.node):
+        value = value.node.operands[0]
+    return value.node

@@ -104,10 +104,11 @@ def arrays_of(function: Any, sizes: Mapping[str, int], seed: int = 0) -> list[ND
 
 def computed(
     function: Any, arrays: Arrays, sizes: Mapping[str, int], *, constants: Set[int] = frozenset(),
-    target: Target = HOST, at_end: bool = True, interpret: bool = False,
+    target: Target = HOST, at_end: bool = True, interpret: bool = False, few_rows: bool = False,
 ) -> NDArray[Any]:  # fmt: skip
-    """The result of the emitted kernel, or of its definition."""
+    """The result of the emitted kernel, or of its definition; or of the variant for few rows."""
     made = lowered(function, constants, target)
+    kernel = made.others[0].kernel if few_rows else made.kernel
     binding = {Symbol(name): size for name, size in sizes.items()}
     type_ = function.graph.results[0].tensor
     shape = tuple(dim.evaluate(binding) for dim in type_.shape)
@@ -116,8 +117,8 @@ def computed(
     flat = [np.ascontiguousarray(a).reshape(-1) for a in (*operands, out)]
     words = [dim.evaluate(binding) for dim in made.sizes]
     if interpret:
-        return interpreted(made.kernel, flat, words)[-1].reshape(shape)
-    return run(made.kernel, flat, words, target, at_end=at_end)[-1].reshape(shape)
+        return interpreted(kernel, flat, words)[-1].reshape(shape)
+    return run(kernel, flat, words, target, at_end=at_end)[-1].reshape(shape)
 
 
 def assert_product(found: NDArray[Any], x: NDArray[Any], w: NDArray[Any], slack: float = 2) -> None:

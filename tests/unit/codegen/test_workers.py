@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 from tests.unit.codegen import kernels
+from tests.unit.codegen.emit import examples
 
 from anyshape.base.errors import CompileError, UndefinedSymbolError
 from anyshape.codegen.llvm import wire, workers
 from anyshape.codegen.llvm.compile import Tuning, compile_object
+from anyshape.codegen.llvm.emitting import llvm_text
 from anyshape.codegen.llvm.target import NAMED_TARGETS
 from anyshape.codegen.llvm.worker import serve
 from anyshape.codegen.llvm.workers import compile_many
+from anyshape.ir.types import f32
 
 TEXTS = kernels.many(12)
 BROKEN = "define void @broken() { nonsense }"
@@ -24,7 +27,7 @@ UNDEFINED = "declare void @f()\ndefine void @calls() {\n  call void @f()\n  ret 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start workers for the smallest batch."""
-    monkeypatch.setattr(workers, "TEXT_BYTES_PER_WORKER", 1)
+    monkeypatch.setattr(workers, "SOURCES_PER_WORKER", 1)
 
 
 @pytest.fixture
@@ -33,10 +36,10 @@ def only_workers(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
     original = workers._Batch.work
     calls: list[object] = []
 
-    def work(self: workers._Batch, compile_text: object) -> None:
-        calls.append(compile_text)
-        if isinstance(getattr(compile_text, "__self__", None), workers._Worker) or len(calls) > 2:
-            original(self, compile_text)  # type: ignore[arg-type]
+    def work(self: workers._Batch, compile_source: object) -> None:
+        calls.append(compile_source)
+        if isinstance(getattr(compile_source, "__self__", None), workers._Worker) or len(calls) > 2:
+            original(self, compile_source)  # type: ignore[arg-type]
 
     monkeypatch.setattr(workers._Batch, "work", work)
 
@@ -74,18 +77,19 @@ def test_small_batches_start_no_process(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "cpus", "count"),
-    [
-        ([], 8, 0),
-        ([900_000], 8, 0),
-        ([50_000] * 3, 8, 1),
-        ([200_000] * 3, 8, 2),
-        ([100_000] * 50, 8, 7),
-        ([100_000] * 50, 1, 0),
-    ],
+    ("sources", "cpus", "count"),
+    [(0, 8, 0), (1, 8, 0), (3, 8, 0), (4, 8, 1), (11, 8, 2), (50, 8, 7), (50, 1, 0)],
 )
-def test_worker_count(sizes: list[int], cpus: int, count: int):
-    assert workers._worker_count(["x" * size for size in sizes], cpus) == count
+def test_worker_count(sources: int, cpus: int, count: int):
+    assert workers._worker_count(sources, cpus) == count
+
+
+def test_kernels_are_emitted_by_workers(monkeypatch: pytest.MonkeyPatch, only_workers: None):
+    target = NAMED_TARGETS["x86-64-avx2"]
+    sources = [examples.softmax_kernel(), kernels.ADD, examples.column_kernel("add", f32)]
+    expected = [compile_object(llvm_text(source, target), target) for source in sources]
+    monkeypatch.setattr(workers, "llvm_text", None)
+    assert compile_many(sources, target, cpus=2) == expected
 
 
 def test_progress(eager: None):
@@ -102,7 +106,7 @@ def test_a_program_without_a_main_guard(tmp_path: Path):
     program.write_text(
         "print('started')\n"
         "from anyshape.codegen.llvm import workers\n"
-        "workers.TEXT_BYTES_PER_WORKER = 1\n"
+        "workers.SOURCES_PER_WORKER = 1\n"
         "from tests.unit.codegen import kernels\n"
         "print(len(workers.compile_many(kernels.many(4), kernels.HOST, cpus=3)))\n"
     )
@@ -178,7 +182,7 @@ def test_serve():
     requests, answers = BytesIO(), BytesIO()
     wire.send(requests, wire.encode_settings(kernels.HOST, Tuning()))
     for text in (kernels.ADD, BROKEN, UNDEFINED):
-        wire.send(requests, text.encode())
+        wire.send(requests, wire.encode_source(text))
     requests.seek(0)
     serve(requests, answers)
     answers.seek(0)
@@ -195,3 +199,9 @@ def test_serve():
 def test_settings_round_trip():
     settings = (NAMED_TARGETS["aarch64-neon"], Tuning(False, True))
     assert wire.decode_settings(wire.encode_settings(*settings)) == settings
+
+
+def test_kernels_survive_the_wire():
+    kernel = examples.column_kernel("add", f32)
+    assert wire.decode_source(wire.encode_source(kernel)) == kernel
+    assert wire.decode_source(wire.encode_source("text")) == "text"

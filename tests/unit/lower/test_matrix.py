@@ -12,7 +12,7 @@ from anyshape.execute import compile_graph
 from anyshape.loop.printer import kernel_text
 from anyshape.loop.verify import verify_kernel
 from anyshape.lower.kernel import lower_region
-from anyshape.lower.matrix_form import MatrixForm, matrix_form
+from anyshape.lower.matrix_form import MatrixForm, Panels, matrix_form
 from anyshape.lower.packing import Packing, pack
 from anyshape.passes.expand import expanded_region
 from anyshape.plan.schedule import ConstantStore, schedule
@@ -53,13 +53,18 @@ def test_sizes_known_to_be_zero() -> None:
 
 
 @ash.jit
-def integers(x: ash.i32["m", "k"], w: ash.i32["k", "n"]):
-    return x @ w
+def rows_apart(x: ash.f32["a", "k", "b"], w: ash.f32["k", "n"]):
+    return ash.einsum("akb,kn->abn", x, w)
 
 
 @ash.jit
-def by_a_vector(x: ash.f32["m", "k"], w: ash.f32["k"]):
-    return x @ w
+def depth_apart(x: ash.f32["m", "j", "k"], w: ash.f32["j", "n", "k"]):
+    return ash.einsum("mjk,jnk->mn", x, w)
+
+
+@ash.jit
+def batch_last(x: ash.f32["b", "m", "k"], w: ash.f32["b", "k", "n"]):
+    return ash.transpose(x @ w, (1, 2, 0))
 
 
 @ash.jit
@@ -75,11 +80,11 @@ def computed_operand(x: ash.f32["m", "k"], w: ash.f32["k", "n"]):
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (integers, "its numbers are integers"),
-        (by_a_vector, "it has no columns, or sums nothing"),
+        (batch_last, "columns are apart in a result, or there are none"),
         (summed, "it is not a single dot"),
         (computed_operand, "an operand is computed inside the kernel"),
-        (matrix.weights_by_row, "columns of rhs are apart in memory"),
+        (rows_apart, "rows or depth are apart in memory"),
+        (depth_apart, "columns or depth are apart in memory"),
     ],
 )
 def test_refusals_say_why(function: Any, why: str) -> None:
@@ -94,7 +99,7 @@ def test_a_constant_that_is_read_twice_is_not_packed() -> None:
         return x @ w + w[0]
 
     form = matrix_form(twice.graph.body, PACKED)
-    assert not isinstance(form, MatrixForm) or not form.packed
+    assert not isinstance(form, MatrixForm) or form.panels is not Panels.STORED
 
 
 # --- packing --------------------------------------------------------------------------------------

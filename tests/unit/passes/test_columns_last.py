@@ -31,11 +31,23 @@ def one_row(x: ash.f32["k"], w: ash.f32["n", "k"]):
     return ash.einsum("k,nk->n", x, w)
 
 
+@ash.jit
+def viewed(x: ash.f32["k", "s", "m"], w: ash.f32["k", "n"]):
+    return ash.transpose(x, (1, 2, 0)) @ w
+
+
+@ash.jit
+def shared(x: ash.f32["k", "s", "m"], w: ash.f32["k", "n"]):
+    turned = ash.transpose(x, (2, 0, 1))  # [m, k, s]
+    return turned, ash.einsum("mks,kn->msn", turned, w)
+
+
 SIZES = {"b": 2, "h": 3, "s": 4, "t": 5, "k": 6, "m": 7, "n": 1}
 
 
 @pytest.mark.parametrize(
-    ("function", "transposes"), [(scores, 1), (apart, 2), (in_order, 0), (one_row, 0)]
+    ("function", "transposes"),
+    [(scores, 0), (apart, 1), (in_order, 0), (one_row, 0), (viewed, 0), (shared, 1)],
 )
 def test_transposes_are_made_where_they_are_needed(function: Any, transposes: int) -> None:
     graph = function.graph

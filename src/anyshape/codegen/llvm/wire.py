@@ -1,22 +1,26 @@
 """How a process talks to its compile workers: frames on pipes, each a length and that many bytes.
 
-The parent sends one frame of settings, then one per kernel; the worker answers each kernel with a
-frame whose first byte says whether object code or a description of the error follows.
+The parent sends one frame of settings, then one per source; the worker answers each source with a
+frame whose first byte says whether object code or a description of the error follows. Kernels are
+pickled: both ends are the same program, and nobody else has the pipe.
 """
 
 from __future__ import annotations
 
 import json
+import pickle
 import struct
 from dataclasses import asdict
 from typing import IO
 
 from anyshape.base.errors import CompileError, UndefinedSymbolError
 from anyshape.codegen.llvm.compile import Tuning
+from anyshape.codegen.llvm.emitting import Source
 from anyshape.codegen.llvm.target import Target
 
 _LENGTH = struct.Struct("<Q")
 _OBJECT, _ERROR = b"o", b"e"
+_TEXT, _KERNEL = b"t", b"k"
 
 
 def send(stream: IO[bytes], payload: bytes) -> None:
@@ -39,7 +43,7 @@ def _read_exactly(stream: IO[bytes], count: int) -> bytes:
 
 
 def encode_settings(target: Target, tuning: Tuning) -> bytes:
-    """The first frame: what all kernels of this worker are compiled for."""
+    """The first frame: what everything of this worker is compiled for."""
     return json.dumps({"target": asdict(target), "tuning": asdict(tuning)}).encode()
 
 
@@ -49,8 +53,18 @@ def decode_settings(payload: bytes) -> tuple[Target, Tuning]:
     return Target(**settings["target"]), Tuning(**settings["tuning"])
 
 
+def encode_source(source: Source) -> bytes:
+    """A request."""
+    return _TEXT + source.encode() if isinstance(source, str) else _KERNEL + pickle.dumps(source)
+
+
+def decode_source(payload: bytes) -> Source:
+    """The inverse."""
+    return payload[1:].decode() if payload[:1] == _TEXT else pickle.loads(payload[1:])
+
+
 def encode_result(result: bytes | CompileError) -> bytes:
-    """The answer to one kernel."""
+    """The answer to one source."""
     if isinstance(result, bytes):
         return _OBJECT + result
     symbols = result.symbols if isinstance(result, UndefinedSymbolError) else ()

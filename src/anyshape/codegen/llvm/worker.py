@@ -1,6 +1,6 @@
 """A compile worker: `python -m anyshape.codegen.llvm.worker`, started by `workers`.
 
-It reads kernels from its standard input until that ends, as it does when the parent goes away.
+It reads sources from its standard input until that ends, as it does when the parent goes away.
 """
 
 from __future__ import annotations
@@ -10,8 +10,15 @@ from typing import IO
 
 from anyshape.base.errors import CompileError
 from anyshape.codegen.llvm.compile import Tuning, compile_object
+from anyshape.codegen.llvm.emitting import Source, llvm_text
 from anyshape.codegen.llvm.target import Target
-from anyshape.codegen.llvm.wire import decode_settings, encode_result, receive, send
+from anyshape.codegen.llvm.wire import (
+    decode_settings,
+    decode_source,
+    encode_result,
+    receive,
+    send,
+)
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
@@ -19,15 +26,15 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     try:
         target, tuning = decode_settings(receive(requests))
         while True:
-            text = receive(requests).decode()
-            send(answers, encode_result(_compile(text, target, tuning)))
+            source = decode_source(receive(requests))
+            send(answers, encode_result(_compile(source, target, tuning)))
     except (EOFError, BrokenPipeError):
         return
 
 
-def _compile(text: str, target: Target, tuning: Tuning) -> bytes | CompileError:
+def _compile(source: Source, target: Target, tuning: Tuning) -> bytes | CompileError:
     try:
-        return compile_object(text, target, tuning)
+        return compile_object(llvm_text(source, target), target, tuning)
     except CompileError as error:
         return error
 

@@ -1,11 +1,11 @@
-"""Compiles many kernels at once. LLVM behind llvmlite takes one lock, so parallel means processes.
+"""Emits and compiles many sources at once. Both hold a lock, so parallel means processes.
 
 The calling thread compiles too; beside it, each worker process is driven by a thread of ours, and
-all take kernels from one queue, the longest first. Workers are plain subprocesses that speak over
+all take sources from one queue, the longest first. Workers are plain subprocesses that speak over
 pipes: they import nothing of the user's program, need no `__main__` guard, and end with us.
 
-A worker that is lost gives its kernel back, to be compiled here. Unless LLVM crashed on it: then
-it would crash us too, and the kernel is an error instead.
+A worker that is lost gives its source back, to be compiled here. Unless LLVM crashed on it: then
+it would crash us too, and the source is an error instead.
 """
 
 from __future__ import annotations
@@ -21,9 +21,16 @@ from types import TracebackType
 from typing import TypeAlias
 
 from anyshape.base.errors import CompileError
-from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning, compile_object, kernel_name
+from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning, compile_object
+from anyshape.codegen.llvm.emitting import Source, llvm_text, source_name, source_text
 from anyshape.codegen.llvm.target import Target
-from anyshape.codegen.llvm.wire import decode_result, encode_settings, receive, send
+from anyshape.codegen.llvm.wire import (
+    decode_result,
+    encode_settings,
+    encode_source,
+    receive,
+    send,
+)
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called as progress(done, total, kernel) after each kernel: one call at a time, in any thread."""
@@ -31,12 +38,12 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 Keep: TypeAlias = Callable[[int, bytes], None]
 """Called as keep(index, object) as soon as a kernel is compiled: one call at a time, likewise."""
 
-TEXT_BYTES_PER_WORKER = 150_000
-"""Starting a worker takes as long as compiling about this much LLVM IR."""
+SOURCES_PER_WORKER = 4
+"""Starting a worker takes as long as emitting and compiling about as many kernels."""
 
 
 def compile_many(
-    texts: Sequence[str],
+    sources: Sequence[Source],
     target: Target,
     *,
     cpus: int,
@@ -44,28 +51,31 @@ def compile_many(
     progress: Progress | None = None,
     keep: Keep | None = None,
 ) -> list[bytes]:
-    """The object code of each text, in order; after the first error nothing more is begun."""
-    batch = _Batch(texts, progress, keep)
-    count = _worker_count(texts, cpus)
+    """The object code of each source, in order; after the first error nothing more is begun."""
+
+    def compile_here(source: Source) -> bytes:
+        return compile_object(llvm_text(source, target), target, tuning)
+
+    batch = _Batch(sources, progress, keep)
+    count = _worker_count(len(sources), cpus)
     threads = [Thread(target=_drive, args=(batch, target, tuning)) for _ in range(count)]
     for thread in threads:
         thread.start()
     try:
-        batch.work(lambda text: compile_object(text, target, tuning))
+        batch.work(compile_here)
     except BaseException:
         batch.stop()
         raise
     finally:
         for thread in threads:
             thread.join()
-    batch.work(lambda text: compile_object(text, target, tuning))  # what lost workers gave back
+    batch.work(compile_here)  # what lost workers gave back
     return batch.results()
 
 
-def _worker_count(texts: Sequence[str], cpus: int) -> int:
+def _worker_count(sources: int, cpus: int) -> int:
     """Workers worth starting beside the calling thread. An embedded Python cannot start any."""
-    worth = sum(map(len, texts)) // TEXT_BYTES_PER_WORKER
-    return max(0, min(cpus - 1, len(texts) - 1, worth)) if sys.executable else 0
+    return max(0, min(cpus - 1, sources // SOURCES_PER_WORKER)) if sys.executable else 0
 
 
 # --- the queue ----------------------------------------------------------------------------------
@@ -76,21 +86,23 @@ class _WorkerLostError(Exception):
 
 
 class _Batch:
-    """Kernels to compile and their results, shared by all who work on them."""
+    """Sources to compile and their results, shared by all who work on them."""
 
-    def __init__(self, texts: Sequence[str], progress: Progress | None, keep: Keep | None) -> None:
-        self._texts = texts
+    def __init__(
+        self, sources: Sequence[Source], progress: Progress | None, keep: Keep | None
+    ) -> None:
+        self._sources = sources
         self._progress = progress
         self._keep = keep
         self._lock = Lock()
-        self._waiting = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        self._waiting = sorted(range(len(sources)), key=lambda i: len(source_text(sources[i])))
         self._results: dict[int, bytes | CompileError] = {}
 
-    def work(self, compile_text: Callable[[str], bytes]) -> None:
+    def work(self, compile_source: Callable[[Source], bytes]) -> None:
         """Compile what waits until nothing does, or until the compiler is lost."""
         while (index := self._take()) is not None:
             try:
-                result = compile_text(self._texts[index])
+                result = compile_source(self._sources[index])
             except CompileError as error:
                 result = error
             except _WorkerLostError:
@@ -104,7 +116,7 @@ class _Batch:
             self._waiting.clear()
 
     def results(self) -> list[bytes]:
-        """All results in order; raises the error of the first text that has one."""
+        """All results in order; raises the error of the first source that has one."""
         done = [result for _, result in sorted(self._results.items())]
         for result in done:
             if isinstance(result, CompileError):
@@ -127,8 +139,8 @@ class _Batch:
             elif self._keep is not None:
                 self._keep(index, result)
             if self._progress is not None:
-                name = kernel_name(self._texts[index])
-                self._progress(len(self._results), len(self._texts), name)
+                name = source_name(self._sources[index])
+                self._progress(len(self._results), len(self._sources), name)
 
 
 # --- workers ------------------------------------------------------------------------------------
@@ -169,22 +181,22 @@ class _Worker:
         assert self._process.stdout
         self._requests, self._answers = self._process.stdin, self._process.stdout
 
-    def compile(self, text: str) -> bytes:
-        """Raises the kernel's `CompileError`, or `_WorkerLostError`."""
+    def compile(self, source: Source) -> bytes:
+        """Raises the source's `CompileError`, or `_WorkerLostError`."""
         try:
             if self._settings:
                 send(self._requests, self._settings)
                 self._settings = b""
-            send(self._requests, text.encode())
+            send(self._requests, encode_source(source))
             answer = receive(self._answers)
         except (OSError, EOFError):
-            raise self._failure(text) from None
+            raise self._failure(source) from None
         return decode_result(answer)
 
-    def _failure(self, text: str) -> Exception:
+    def _failure(self, source: Source) -> Exception:
         code = self._process.wait()
         if -code in _CRASHES:
-            return CompileError(kernel_name(text), f"LLVM crashed: {signal.Signals(-code).name}")
+            return CompileError(source_name(source), f"LLVM crashed: {signal.Signals(-code).name}")
         return _WorkerLostError()
 
     def __enter__(self) -> _Worker:

@@ -4,8 +4,10 @@
 what it means. No call leaves the module. Floats behave as NumPy's, but for two liberties: a * b + c
 may be contracted, and a vectorised loop may reorder its reductions.
 
-Buffers do not overlap, except that a written buffer may be the very memory of a buffer read at the
-same index in the same iteration, provided that no later statement reads it.
+Buffers do not overlap, except that a written buffer may be the very memory of one whose elements
+are all read before they are written: in the same iteration, or in a loop that is over, as
+`plan/accesses.py` proves. Hence nothing here may tell LLVM that pointers differ, or store an
+element twice.
 
 Words:
   - *lane*, *part*, *tile*: iterations computed at once are a tile of `parts` vectors of `lanes`;
@@ -23,7 +25,7 @@ The files, from the ground up:
     scope, lanes, index, condition                 where code goes; values; index expressions
     walk, safety, plan, split    questions about loops, and decisions
     register_tile, multiply      matrix products
-    frame, access, evaluate, accumulate, loops, kernel     statements
+    frame, streaming, access, evaluate, accumulate, loops, kernel     statements
 """
 
 from anyshape.codegen.llvm.emit.kernel import emit_kernel

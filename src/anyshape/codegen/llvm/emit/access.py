@@ -15,10 +15,10 @@ all: there it touches only what the loop would touch. Buffers written in the loo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from anyshape.codegen.llvm.emit import intrinsics
+from anyshape.codegen.llvm.emit import intrinsics, streaming
 from anyshape.codegen.llvm.emit.convert import from_memory, to_memory
 from anyshape.codegen.llvm.emit.frame import Frame
 from anyshape.codegen.llvm.emit.index import index_lanes, linear_in, scalar_index
@@ -26,7 +26,7 @@ from anyshape.codegen.llvm.emit.lanes import Lanes, Tile, part_of, uniform
 from anyshape.codegen.llvm.emit.scope import Scope, deepest
 from anyshape.codegen.llvm.emit.types import I1, memory_type, number, with_lanes
 from anyshape.codegen.llvm.math.boundary import Builder, Type, Value, constant
-from anyshape.loop import Buffer
+from anyshape.loop import Buffer, Store
 from anyshape.sym import Dim
 
 
@@ -49,6 +49,14 @@ class _Place(NamedTuple):
     @property
     def align(self) -> int:
         return self.buffer.dtype.itemsize
+
+    @property
+    def bytes(self) -> int:
+        return self.lanes * self.buffer.dtype.itemsize
+
+    @property
+    def can_stream(self) -> bool:
+        return self.buffer.written and self.bytes >= streaming.SMALLEST
 
 
 # --- loads ----------------------------------------------------------------------------------------
@@ -156,7 +164,9 @@ def _store_vector(
 ) -> None:
     b = place.b
     address = _vector_address(frame, place, offset, part)
-    if mask is None:
+    if mask is None and frame.streaming and place.can_stream:
+        streaming.store(b, stored, address, place.bytes)
+    elif mask is None:
         b.store(stored, address, align=place.align)
     else:
         lanes = _mask_part(frame, mask, part)
@@ -169,6 +179,19 @@ def _scatter(
     addresses = _addresses(frame, place, offset, part)
     lanes = _mask_part(frame, mask, part)
     intrinsics.scatter(place.b, stored, addresses, place.align, lanes)
+
+
+def are_aligned(frame: Frame, stores: Sequence[Store]) -> Value:
+    """Whether all vectors that these statements store are aligned to their size."""
+    assert frame.tile is not None
+    test: Value = constant(I1, 1)
+    for statement in stores:
+        buffer, offset = statement.buffer, statement.buffer.offset(statement.index)
+        place = _Place(buffer, memory_type(buffer.dtype), frame.tile.lanes, frame.scope)
+        if place.can_stream and _slope(frame, offset, frame.tile) == 1:
+            address = _vector_address(frame, place, offset, 0)
+            test = frame.b.and_(test, streaming.is_aligned(frame.b, address, place.bytes))
+    return test
 
 
 # --- addresses ------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ class Unit:
     stack: Builder  # writes into the function's first block
     pointers: Mapping[str, Value]  # the address of each buffer
     checked_stores: Mapping[int, Conditions]  # by id: stores that may lie outside
+    streams: Value | None = None  # whether results go past the caches; None is never
 
     def slot(self, op: str, dtype: DType, tile: Tile | None) -> Slot:
         lanes, parts = (tile.lanes, tile.parts) if tile else (None, 1)
@@ -64,6 +65,7 @@ class Frame:
     stored: frozenset[str] = frozenset()  # buffers written in the innermost loop
     tile: Tile | None = None
     mask: Lanes | None = None  # which lanes exist; None is all
+    streaming: bool = False  # vectors that are stored go past the caches, and are aligned
     known: Mapping[Predicate, bool] = field(default_factory=dict[Predicate, bool])
     locals: dict[str, Lanes] = field(default_factory=dict[str, Lanes])
     slots: Mapping[str, Slot] = field(default_factory=dict[str, Slot])

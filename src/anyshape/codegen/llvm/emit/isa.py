@@ -16,9 +16,10 @@ class InstructionSet:
     name: str
     vector_bits: int
     masked_bits: frozenset[int] = frozenset()
+    needs_fence: bool = True  # after streaming stores
 
 
-NEON = InstructionSet("neon", 128)
+NEON = InstructionSet("neon", 128, needs_fence=False)
 AVX2 = InstructionSet("avx2", 256, frozenset({32, 64}))
 AVX512 = InstructionSet("avx512", 512, frozenset({8, 16, 32, 64}))
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from anyshape.codegen.llvm.emit import access, accumulate
+from anyshape.codegen.llvm.emit import access, accumulate, streaming
 from anyshape.codegen.llvm.emit.condition import all_hold, both, still_open
 from anyshape.codegen.llvm.emit.convert import cast
+from anyshape.codegen.llvm.emit.copy_matrix import write_copy
 from anyshape.codegen.llvm.emit.evaluate import Evaluator
 from anyshape.codegen.llvm.emit.frame import Frame, Unit
 from anyshape.codegen.llvm.emit.index import index_lanes, scalar_index
@@ -28,22 +29,23 @@ from anyshape.codegen.llvm.emit.walk import stored_buffers
 from anyshape.codegen.llvm.math.boundary import Builder, Function, Value, constant, ir
 from anyshape.codegen.llvm.target import Target
 from anyshape.ir.types import i64
-from anyshape.loop import Bind, Buffer, For, Kernel, Let, Multiply, Statement, Store, Update
+from anyshape.loop import Bind, Buffer, Copy, For, Kernel, Let, Multiply, Statement, Store, Update
 from anyshape.loop.ir import is_on_stack, workspace_bytes
-from anyshape.sym import Dim, LessEqual, Prover, Symbol, product
+from anyshape.loop.verify import facts_of_task
+from anyshape.sym import Answer, Dim, Less, Prover, Symbol, product
 
 
 def emit_kernel(kernel: Kernel, target: Target, name: str = "kernel") -> str:
     """LLVM IR of a module with one public function. Raises VerifyError on a malformed kernel."""
     prover = Prover(kernel.facts.axes, [fact.predicate for fact in kernel.facts.facts])
-    safe, checked = made_safe(kernel, prover)
+    safe, checked = made_safe(kernel, prover.extended((), facts_of_task(kernel)))
     function = _function(name)
     stack = ir.IRBuilder(function.append_basic_block("stack"))
     scope = Scope(function.append_basic_block("start"), None)
     scope.prover = prover
     pointers, scope.indices = _read_block(stack, function.args[0], safe)
     pointers |= _scratch(stack, scope, safe, pointers, function.args[3])
-    unit = Unit(instruction_set(target), stack, pointers, checked)
+    unit = Unit(instruction_set(target), stack, pointers, checked, _streams(scope, safe))
     _write_tasks(unit, scope, safe, function)
     stack.branch(function.basic_blocks[1])
     return str(function.module)
@@ -99,9 +101,17 @@ def _word(b: Builder, block: Value, position: int, kind: object) -> Value:
     return b.load(address, typ=kind, align=8)
 
 
+def _streams(scope: Scope, kernel: Kernel) -> Value | None:
+    """Whether results go past the caches; None if the facts say that they never do."""
+    most = scope.prover.bounds(kernel.streams)[1]
+    if most == 0:
+        return None
+    return scope.b.icmp_signed("!=", scalar_index(scope, kernel.streams), number(0))
+
+
 def _write_tasks(unit: Unit, scope: Scope, kernel: Kernel, function: Function) -> None:
     _, first, last, _ = function.args
-    facts = in_range(kernel.task, kernel.tasks)
+    facts = (*in_range(kernel.task, kernel.tasks), *facts_of_task(kernel))
     with (
         when(scope, scope.b.icmp_signed("<", first, last)) as before,
         repeat(before, first, last, 1, facts) as (body, task),
@@ -109,6 +119,9 @@ def _write_tasks(unit: Unit, scope: Scope, kernel: Kernel, function: Function) -
         body.indices[kernel.task] = task
         frame = Frame(unit, body, before, stored_buffers(kernel.body))
         write_body(frame, kernel.body)
+    if unit.streams is not None and unit.isa.needs_fence:
+        with when(scope, unit.streams) as streamed:
+            streaming.fence(streamed.b)
     scope.b.ret_void()
 
 
@@ -132,6 +145,8 @@ def _write(frame: Frame, statement: Statement) -> None:
             accumulate.update(frame, frame.slots[local.name], Evaluator(frame).value(value))
         case For():
             write_loop(frame, statement, write_body)
+        case Copy():
+            write_copy(frame, statement)
         case Multiply():
             write_multiply(frame, statement)
         case _:
@@ -173,5 +188,7 @@ def _define(scope: Scope, bind: Bind, index: Lanes) -> None:
         scope.indices[bind.symbol] = index.scalar
     else:
         scope.varying[bind.symbol] = index.parts.__getitem__
-    # That it is below its extent would imply that the extent is not 0, which only a test can tell.
-    scope.learn((LessEqual(Dim.of(0), Dim.of(bind.symbol)),))
+    # That it is below its extent would imply that the extent is not 0, unless that is known.
+    known = scope.prover.proves(Less(Dim.of(0), bind.extent)) is Answer.TRUE
+    facts = in_range(bind.symbol, bind.extent)
+    scope.learn(facts if known else facts[:1])

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from anyshape.codegen.llvm.emit import accumulate, plan, walk
+from anyshape.codegen.llvm.emit import access, accumulate, plan, walk
 from anyshape.codegen.llvm.emit.frame import Frame, Slot
 from anyshape.codegen.llvm.emit.index import scalar_index
 from anyshape.codegen.llvm.emit.intrinsics import splat
@@ -130,11 +130,39 @@ class _Pieces:
         whole = b.and_(b.sub(self.segment.stop, start), number(-step))
         stop = b.add(start, whole)
         runs = b.icmp_signed("<", start, stop)
-        with when(scope, runs) as before, repeat(before, start, stop, step, self._facts) as inner:
-            body, index = inner
-            _define_lanes(body, tile, index)
-            self._body(scope, body, tile, self.partial, None)
+        with when(scope, runs) as before:
+            streams = self._streams(before, start, tile)
+            if streams is None:
+                self._tiles(scope, before, (start, stop), tile)
+            else:
+                with when(before, streams) as past_caches:
+                    self._tiles(scope, past_caches, (start, stop), tile, streaming=True)
+                with when(before, before.b.not_(streams)) as ordinary:
+                    self._tiles(scope, ordinary, (start, stop), tile)
         return stop
+
+    def _tiles(
+        self,
+        loads: Scope,
+        before: Scope,
+        bounds: tuple[Value, Value],
+        tile: Tile,
+        *,
+        streaming: bool = False,
+    ) -> None:
+        step = tile.lanes * tile.parts
+        with repeat(before, *bounds, step, self._facts) as (body, index):
+            _define_lanes(body, tile, index)
+            self._body(loads, body, tile, self.partial, None, streaming=streaming)
+
+    def _streams(self, before: Scope, start: Value, tile: Tile) -> Value | None:
+        """Whether results go past the caches; None is never."""
+        flag, stores = self.frame.unit.streams, plan.stores_of_loop(self.loop)
+        if flag is None or not stores or tile is not self.tile:
+            return None
+        _define_lanes(before, tile, start)
+        frame = replace(self.frame, scope=before, tile=tile)
+        return before.b.and_(flag, access.are_aligned(frame, stores))
 
     def _tail(self, scope: Scope, start: Value) -> None:
         stop = self.segment.stop
@@ -156,11 +184,14 @@ class _Pieces:
         tile: Tile | None,
         slots: Mapping[str, Slot],
         mask: Lanes | None,
+        *,
+        streaming: bool = False,
     ) -> None:
         inner = self.frame.inside(scope, loads, walk.stored_buffers(self.loop.body))
         known = {**self.frame.known, **self.segment.known}
         slots = {**self.frame.slots, **slots}
-        self.write(replace(inner, tile=tile, slots=slots, mask=mask, known=known), self.loop.body)
+        frame = replace(inner, tile=tile, slots=slots, mask=mask, known=known, streaming=streaming)
+        self.write(frame, self.loop.body)
 
     @property
     def _facts(self) -> tuple[Predicate, ...]:

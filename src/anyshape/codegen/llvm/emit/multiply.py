@@ -1,7 +1,9 @@
 """Matrix products: which micro-kernels compute a tile.
 
-A whole tile is one call of the micro-kernel for its number of rows. Where columns are missing, the
-tile is computed one vector of columns at a time, each under a mask: nothing beyond rhs is read.
+A whole tile is one call of the micro-kernel for its number of rows. Where columns are missing, a
+padded rhs is multiplied by a narrower micro-kernel; any other is multiplied one vector of columns
+at a time, each under a mask: nothing beyond rhs is read. Columns that are apart in memory are
+summed along the depth.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from anyshape.codegen.llvm.emit.column_sums import ColumnSums
 from anyshape.codegen.llvm.emit.frame import Frame
 from anyshape.codegen.llvm.emit.index import scalar_index
 from anyshape.codegen.llvm.emit.intrinsics import element_address
@@ -17,7 +20,6 @@ from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
 from anyshape.codegen.llvm.emit.types import I64, memory_type, number, register_bits
 from anyshape.codegen.llvm.math.boundary import Function, Module, Value, internal_function, ir
 from anyshape.loop import Matrix, Multiply
-from anyshape.sym import Answer, Dim, Equal
 
 
 class _Call(NamedTuple):
@@ -34,12 +36,18 @@ class _Call(NamedTuple):
 
 def write_multiply(frame: Frame, product: Multiply) -> None:
     """Computes the tile."""
+    if product.rhs.strides[1] != 1:
+        _write_column_sums(frame, product)
+        return
     tile, scope = _largest(frame, product), frame.scope
     call = _arguments(frame, product)
     rows, columns = (scalar_index(scope, dim) for dim in (product.rows, product.columns))
     width = tile.vectors * tile.lanes
-    if scope.prover.proves(Equal(product.columns, Dim.of(width))) is Answer.TRUE:
+    if product.columns == width:
         _call(scope, tile, rows, call, columns)
+        return
+    if product.padded:
+        _write_padded(scope, tile, rows, call, columns)
         return
     is_whole = scope.b.icmp_signed("==", columns, number(width))
     with when(scope, is_whole) as whole:
@@ -51,10 +59,10 @@ def write_multiply(frame: Frame, product: Multiply) -> None:
 def _largest(frame: Frame, product: Multiply) -> RegisterTile:
     """The micro-kernel for a whole tile."""
     rows, columns = (size.evaluate({}) for size in product.tile.shape)
-    total, operand = product.tile.dtype, product.rhs.buffer.dtype
+    total, operands = product.tile.dtype, (product.lhs.buffer.dtype, product.rhs.buffer.dtype)
     lanes = frame.unit.isa.vector_bits // register_bits(total)
     assert columns % lanes == 0, "tiles are made of whole vectors"
-    return RegisterTile(rows, columns // lanes, lanes, columns, operand, total)
+    return RegisterTile(rows, columns // lanes, lanes, columns, *operands, total)
 
 
 def _arguments(frame: Frame, product: Multiply) -> _Call:
@@ -72,13 +80,27 @@ def _start(frame: Frame, matrix: Matrix) -> Value:
     return element_address(frame.b, base, memory_type(matrix.buffer.dtype), offset)
 
 
+def _write_padded(
+    scope: Scope, tile: RegisterTile, rows: Value, call: _Call, columns: Value
+) -> None:
+    """One call of a micro-kernel that is as wide as need be, or up to twice as wide."""
+    low, vectors = 0, 1
+    while low < tile.vectors:
+        high = min(vectors, tile.vectors)
+        above = scope.b.icmp_signed("<", number(low * tile.lanes), columns)
+        below = scope.b.icmp_signed("<=", columns, number(high * tile.lanes))
+        with when(scope, scope.b.and_(above, below)) as chosen:
+            _call(chosen, replace(tile, vectors=high), rows, call, columns)
+        low, vectors = high, vectors * 2
+
+
 def _write_vectors(
     scope: Scope, tile: RegisterTile, rows: Value, call: _Call, columns: Value
 ) -> None:
     """One vector of columns after the other; there is at least one column."""
     with repeat(scope, number(0), columns, tile.lanes) as (body, first):
         moved = call._replace(
-            rhs=element_address(body.b, call.rhs, memory_type(tile.operand), first),
+            rhs=element_address(body.b, call.rhs, memory_type(tile.rhs), first),
             tile=element_address(body.b, call.tile, memory_type(tile.total), first),
         )
         _call(body, tile, rows, moved, body.b.sub(columns, first))
@@ -104,3 +126,31 @@ def _any_rows(module: Module, largest: RegisterTile) -> Function:
         b.branch(end.block)
     end.ret_void()
     return function
+
+
+# --- columns apart --------------------------------------------------------------------------------
+
+
+def _write_column_sums(frame: Frame, product: Multiply) -> None:
+    """Row by row, some columns at a time."""
+    tile, scope, total = _largest(frame, product), frame.scope, memory_type(product.tile.dtype)
+    kernel = ColumnSums(tile.lanes, tile.lhs, tile.rhs, tile.total)
+    call = _arguments(frame, product)
+    right, rows, columns = (
+        scalar_index(scope, dim) for dim in (product.rhs.strides[1], product.rows, product.columns)
+    )
+    some = scope.b.and_(
+        scope.b.icmp_signed("<", number(0), rows), scope.b.icmp_signed("<", number(0), columns)
+    )
+    with (
+        when(scope, some) as inner,
+        repeat(inner, number(0), rows, 1) as (body, row),
+        repeat(body, number(0), columns, kernel.columns) as (innermost, column),
+    ):
+        b = innermost.b
+        lhs = element_address(b, call.lhs, memory_type(tile.lhs), b.mul(row, call.lhs_down))
+        rhs = element_address(b, call.rhs, memory_type(tile.rhs), b.mul(column, right))
+        place = b.add(b.mul(row, number(tile.pitch)), column)
+        target = element_address(b, call.tile, total, place)
+        left = b.sub(columns, column)
+        b.call(kernel.function(b.module), [lhs, rhs, right, target, call.depth, left])

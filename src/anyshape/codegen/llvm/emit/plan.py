@@ -70,6 +70,13 @@ def parts_of_loop(loop: For) -> int:
     return parts
 
 
+def stores_of_loop(loop: For) -> list[Store]:
+    """What a loop without inner ones writes to results."""
+    if any(isinstance(statement, For) for statement in loop.body):
+        return []
+    return [s for s in loop.body if isinstance(s, Store) and s.buffer.written]
+
+
 def can_mask(loop: For, isa: InstructionSet) -> bool:
     """Whether the last iterations can be one vector under a mask."""
     return all(

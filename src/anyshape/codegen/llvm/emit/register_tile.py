@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anyshape.codegen.llvm.emit.convert import from_memory
+from anyshape.codegen.llvm.emit.convert import cast, from_memory
 from anyshape.codegen.llvm.emit.intrinsics import element_address, masked_load, splat, zero
 from anyshape.codegen.llvm.emit.loop_hints import keep_as_written
 from anyshape.codegen.llvm.emit.types import (
@@ -46,14 +46,16 @@ class RegisterTile:
     vectors: int
     lanes: int
     pitch: int
-    operand: DType
+    lhs: DType
+    rhs: DType
     total: DType
     masked: bool = False
 
     @property
     def name(self) -> str:
         kind = "_masked" if self.masked else ""
-        return f"tile_{self.rows}x{self.vectors * self.lanes}_{self.operand}{kind}"
+        size = f"{self.rows}x{self.vectors * self.lanes}"
+        return f"tile_{size}_{self.lhs}_{self.rhs}_{self.total}{kind}"
 
     def function(self, module: Module) -> Function:
         """The micro-kernel in `module`, written when first asked for."""
@@ -82,14 +84,14 @@ class _Step:
     def __init__(self, tile: RegisterTile, function: Function, start: Builder, b: Builder) -> None:
         lhs, down, self.right, self.rhs, self.rhs_down, _, _, columns = function.args
         self.tile, self.b = tile, b
-        self.element = memory_type(tile.operand)
+        self.lhs_element, self.rhs_element = memory_type(tile.lhs), memory_type(tile.rhs)
         self.rows = [self._row(start, lhs, down, row) for row in range(tile.rows)]
         self.mask = _first_lanes(start, tile.lanes, columns) if tile.masked else None
         self.zero = zero(register_type(tile.total, tile.lanes))
         self.totals: list[Value] = []
 
     def _row(self, start: Builder, lhs: Value, down: Value, row: int) -> Value:
-        return element_address(start, lhs, self.element, start.mul(down, number(row)))
+        return element_address(start, lhs, self.lhs_element, start.mul(down, number(row)))
 
     def write(self, entry: object, depth: Value, done: object) -> None:
         b, tile = self.b, self.tile
@@ -97,7 +99,7 @@ class _Step:
         sums = [b.phi(self.zero.type) for _ in range(tile.rows * tile.vectors)]
         self.totals = self._products(offset, panel, sums)
         following = b.add(k, number(1))
-        ahead = element_address(b, panel, self.element, self.rhs_down)
+        ahead = element_address(b, panel, self.rhs_element, self.rhs_down)
         carried = [(k, number(0), following), (offset, number(0), b.add(offset, self.right))]
         carried += [(panel, self.rhs, ahead)]
         carried += [(s, self.zero, total) for s, total in zip(sums, self.totals, strict=True)]
@@ -114,24 +116,31 @@ class _Step:
         for row in self.rows:
             x = splat(self.b, self._number(row, offset), self.tile.lanes)
             for weight in weights:
-                total = intrinsic(self.b, "llvm.fma", [x, weight, sums[len(totals)]])
-                totals.append(total)
+                totals.append(self._added(sums[len(totals)], x, weight))
         return totals
 
+    def _added(self, total: Value, x: Value, weight: Value) -> Value:
+        if self.tile.total.is_float:
+            return intrinsic(self.b, "llvm.fma", [x, weight, total])
+        return self.b.add(total, self.b.mul(x, weight))
+
     def _number(self, row: Value, offset: Value) -> Value:
-        address = element_address(self.b, row, self.element, offset)
-        loaded = self.b.load(address, typ=self.element, align=self.tile.operand.itemsize)
-        return from_memory(self.b, self.tile.operand, loaded)
+        address = element_address(self.b, row, self.lhs_element, offset)
+        loaded = self.b.load(address, typ=self.lhs_element, align=self.tile.lhs.itemsize)
+        return self._widened(self.tile.lhs, loaded)
 
     def _weights(self, panel: Value, vector: int) -> Value:
         b, tile = self.b, self.tile
-        address = element_address(b, panel, self.element, number(vector * tile.lanes))
-        kind, align = memory_type(tile.operand, tile.lanes), tile.operand.itemsize
+        address = element_address(b, panel, self.rhs_element, number(vector * tile.lanes))
+        kind, align = memory_type(tile.rhs, tile.lanes), tile.rhs.itemsize
         if self.mask is not None:
             loaded = masked_load(b, kind, address, align, self.mask)
         else:
             loaded = b.load(address, typ=kind, align=align)
-        return from_memory(b, tile.operand, loaded)
+        return self._widened(tile.rhs, loaded)
+
+    def _widened(self, dtype: DType, stored: Value) -> Value:
+        return cast(self.b, dtype, self.tile.total, from_memory(self.b, dtype, stored))
 
     def finished(self, end: Builder, entry: object) -> list[Value]:
         """The sums after the loop, or zeros if there was nothing to sum."""

@@ -13,6 +13,7 @@ from anyshape.codegen.llvm.emit.frame import Conditions
 from anyshape.loop import (
     Apply,
     Bind,
+    Copy,
     For,
     Guard,
     Kernel,
@@ -63,7 +64,7 @@ class _Rewriter:
                 if self.prover.proves(Less(Dim.of(0), extent)) is not Answer.TRUE:
                     self._ranges[symbol] = extent
                 return Bind(symbol, self._scalar(value), extent)
-            case Multiply():
+            case Copy() | Multiply():
                 return statement
             case Let() | Update():
                 return replace(statement, value=self._scalar(statement.value))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from anyshape.loop import (
     Apply,
     Bind,
+    Copy,
     For,
     Guard,
     Let,
@@ -55,7 +56,9 @@ def _within(scalar: Scalar, seen: set[int]) -> Iterator[Scalar]:
 
 def stored_buffers(body: Sequence[Statement]) -> frozenset[str]:
     stores = {s.buffer.name for s in statements(body) if isinstance(s, Store)}
-    return frozenset(stores | {s.tile.name for s in statements(body) if isinstance(s, Multiply)})
+    tiles = {s.tile.name for s in statements(body) if isinstance(s, Multiply)}
+    copies = {s.target.name for s in statements(body) if isinstance(s, Copy)}
+    return frozenset(stores | tiles | copies)
 
 
 def updated_locals(body: Sequence[Statement]) -> frozenset[str]:

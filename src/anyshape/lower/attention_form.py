@@ -1,0 +1,125 @@
+"""Recognising attention: one `attention` in a region, what it reads, and where its result goes.
+
+Whatever follows it must be elementwise without broadcasting it, or a transpose. Operands are read
+by index, so anything that lowers by index may stand before it; keys and values that are *views*, a
+parameter seen with two strides, are read where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.opdef import Trait
+from anyshape.ir.types import DType, Shape, f32
+from anyshape.loop import Buffer, Let, Load, Matrix, Scalar, Statement
+from anyshape.loop.ir import Index
+from anyshape.lower.context import Lowering
+from anyshape.ops.attention import AttentionAttrs
+from anyshape.passes.dot_epilogue import Order, epilogue_orders
+from anyshape.sym import Dim, FactScope, Symbol
+
+LOOPS = frozenset({Trait.REDUCTION, Trait.CONTRACTION, Trait.ROWWISE})
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionForm:
+    """An attention within a region; `orders` has one entry for each result of the region."""
+
+    region: Region
+    node: Node
+    orders: tuple[Order, ...]
+
+    @property
+    def attrs(self) -> AttentionAttrs:
+        return cast(AttentionAttrs, self.node.attrs)
+
+    @property
+    def total(self) -> DType:
+        """16-bit floats are computed in f32."""
+        dtype = self.node.result().tensor.dtype
+        return f32 if dtype.bits < f32.bits else dtype
+
+    @property
+    def query(self) -> Value:
+        return self.node.operands[0]
+
+    @property
+    def key(self) -> Value:
+        return self.node.operands[1]
+
+    @property
+    def value(self) -> Value:
+        return self.node.operands[2]
+
+    @property
+    def masks(self) -> tuple[Value, ...]:
+        """None or one."""
+        return self.node.operands[3:]
+
+    @property
+    def scores_shape(self) -> Shape:
+        return (*self.query.tensor.shape[:3], self.key.tensor.shape[2])
+
+
+def attention_form(region: Region) -> AttentionForm | str:
+    """The attention that a region computes, or why it does not."""
+    loops = [node for node in region.nodes() if node.op.traits & LOOPS]
+    if len(loops) != 1 or loops[0].op.name != "attention":
+        return "it is not a single attention"
+    orders = epilogue_orders(loops[0], region.nodes())
+    if isinstance(orders, str):
+        return orders
+    if not all(value.node in orders for value in region.results):
+        return "a result does not depend on it"
+    return AttentionForm(region, loops[0], tuple(orders[value.node] for value in region.results))
+
+
+# --- reading values by index ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Makes the code that computes elements of a region's values."""
+
+    region: Region
+    inputs: Sequence[Buffer]
+    scope: FactScope
+
+    def element(self, value: Value, index: Index) -> tuple[list[Statement], Scalar]:
+        """The statements of one loop body that compute the element, and what they name it."""
+        low = Lowering(self.region, self.inputs, self.scope)
+        found = low.at(value, index)
+        return low.levels[0].body, found
+
+    def broadcast(self, value: Value, shape: Shape, index: Index) -> tuple[list[Statement], Scalar]:
+        """The same where `value` broadcasts to `shape`."""
+        low = Lowering(self.region, self.inputs, self.scope)
+        found = low.at(value, low.operand_index(value.tensor.shape, shape, index))
+        return low.levels[0].body, found
+
+    def matrix(self, value: Value, outer: Index, shape: Shape | None = None) -> Matrix | None:
+        """The last two axes at the `outer` indices, if they are a view of memory.
+
+        With `shape`, of the value broadcast to it.
+        """
+        row, column = Symbol("i"), Symbol("j")
+        place = (*outer, Dim.of(row), Dim.of(column))
+        body, _ = self.broadcast(value, shape or value.tensor.shape, place)
+        match body:
+            case [Let(_, Load(buffer, index))]:
+                return _as_matrix(buffer, buffer.offset(index), row, column)
+            case _:
+                return None
+
+
+def _as_matrix(buffer: Buffer, offset: Dim, row: Symbol, column: Symbol) -> Matrix | None:
+    zero, one = Dim.of(0), Dim.of(1)
+    start, below, beside = (
+        offset.substitute({row: i, column: j}) for i, j in ((zero, zero), (one, zero), (zero, one))
+    )
+    strides = below - start, beside - start
+    is_linear = offset == start + strides[0] * Dim.of(row) + strides[1] * Dim.of(column)
+    return Matrix(buffer, start, strides) if is_linear else None

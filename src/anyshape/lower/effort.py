@@ -1,0 +1,99 @@
+"""What a kernel does, counted: the numbers from which costs are made.
+
+Counts are dims of the kernel's own sizes and say nothing about a machine; how long a flop, an
+operation or a byte takes is for `plan.costs`. They are estimates: what one op costs compared with
+another matters, a missing term of a few percent does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from anyshape.ir.node import Node, Region
+from anyshape.ir.opdef import Trait
+from anyshape.ir.types import TensorType, Type
+from anyshape.loop import Kernel
+from anyshape.ops.dot import DotAttrs
+from anyshape.sym import Dim, Symbol, product
+
+ZERO = Dim.of(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """`flops` are those of matrix products, a multiplication and an addition being two;
+    `operations` are all others, in the time of one addition; `bytes` are read or written."""
+
+    flops: Dim = ZERO
+    operations: Dim = ZERO
+    bytes: Dim = ZERO
+
+    def __add__(self, other: Effort) -> Effort:
+        return Effort(
+            self.flops + other.flops,
+            self.operations + other.operations,
+            self.bytes + other.bytes,
+        )
+
+    def substitute(self, dims: Mapping[Symbol, Dim]) -> Effort:
+        return Effort(
+            self.flops.substitute(dims),
+            self.operations.substitute(dims),
+            self.bytes.substitute(dims),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to do what a region says: its name, the kernel, and what it does.
+
+    All variants of a region have the same buffers and sizes; workspaces and tasks are their own.
+    """
+
+    name: str
+    kernel: Kernel
+    effort: Effort
+
+
+WEIGHTS = {
+    "exp": 12, "expm1": 18, "log": 16, "log1p": 20, "sin": 20, "cos": 20, "tanh": 20, "erf": 20,
+    "sigmoid": 16, "pow": 50, "sqrt": 6, "rsqrt": 8, "div": 5, "floordiv": 20, "mod": 20,
+    "gelu": 24, "silu": 17, "softmax": 20, "log_softmax": 20, "layer_norm": 8, "rms_norm": 6,
+}  # fmt: skip
+"""Ops that take longer than an addition for each element of their result."""
+
+
+def region_effort(region: Region) -> Effort:
+    """The effort of a region whose values are each computed once and kept in registers."""
+    nodes = sum((_node_effort(node) for node in region.nodes()), Effort())
+    moved = sum((_bytes(type_) for type_ in (*region.params, *region.result_types)), ZERO)
+    return nodes + Effort(bytes=moved)
+
+
+def _bytes(type_: Type) -> Dim:
+    return type_.size * type_.dtype.itemsize if isinstance(type_, TensorType) else ZERO
+
+
+def _node_effort(node: Node) -> Effort:
+    results = sum((value.tensor.size for value in node.results), ZERO)
+    if isinstance(node.attrs, DotAttrs):
+        lhs = node.operands[0].tensor.shape
+        depth = product(lhs[axis] for axis in node.attrs.contract[0])
+        return Effort(flops=2 * results * depth)
+    if node.op.name == "grouped_dot":
+        return Effort(flops=2 * results * node.operands[0].tensor.shape[1])
+    if node.op.name == "attention":
+        return _attention_effort(node)
+    if node.op.has(Trait.REDUCTION):
+        return Effort(operations=node.operands[0].tensor.size)
+    if not node.operands:
+        return Effort()
+    return Effort(operations=results * WEIGHTS.get(node.op.name, 1))
+
+
+def _attention_effort(node: Node) -> Effort:
+    """Two products, and a softmax of the scores between them."""
+    q, k, v = (value.tensor.shape for value in node.operands[:3])
+    scores = product((*q[:3], k[2]))
+    return Effort(2 * scores * (q[3] + v[3]), scores * (WEIGHTS["exp"] + 4))

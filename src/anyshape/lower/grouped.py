@@ -1,0 +1,191 @@
+"""The kernel of a grouped dot: rows in groups, each times a matrix of its own.
+
+    task t: a block of rows times one panel of columns
+      for g <= groups
+        the rows of group g in this block     offsets say which: none, if the group is elsewhere
+        for r < register tiles of these rows
+          sums = rows of the tile @ panel of group g
+          epilogue
+
+The rows after the last group are a group too, of depth 0: its sums are 0. A group without rows in
+a block costs the look at its offsets. Offsets that do not ascend give arbitrary results, but every
+row stays within its block, so that tasks never meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import cast
+
+from anyshape.ir.node import Node, Region
+from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
+from anyshape.ir.types import i64
+from anyshape.loop import (
+    Apply,
+    Bind,
+    Buffer,
+    Copy,
+    For,
+    Guard,
+    Kernel,
+    Load,
+    Matrix,
+    Multiply,
+    Number,
+    Scalar,
+    Statement,
+)
+from anyshape.loop.merge import flat_buffer
+from anyshape.lower.matrix_epilogue import TilePlace, epilogue
+from anyshape.lower.matrix_form import MatrixForm, Panels, param_of, uses_of
+from anyshape.lower.matrix_plan import PANEL, TASK, TILE, MatrixPlan, flat
+from anyshape.passes.dot_epilogue import epilogue_orders
+from anyshape.passes.matrix_sides import Side
+from anyshape.passes.strided_view import view_of
+from anyshape.sym import Dim, Facts, Less, LessEqual, Symbol, ceildiv, maximum, minimum, product
+
+GROUP, START, END, FIRST, COUNT = (Symbol(name) for name in ("g", "s", "e", "f", "m"))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedPlan:
+    """A grouped dot as a matrix product of all rows, but for where each row finds its columns."""
+
+    product: MatrixPlan
+    offsets: int  # the parameter
+
+    @property
+    def form(self) -> MatrixForm:
+        return self.product.form
+
+    @property
+    def groups(self) -> Dim:
+        return self.form.columns.view.shape[0]
+
+    @property
+    def first_row(self) -> Dim:
+        """Of this tile."""
+        return Dim.of(FIRST) + Dim.of(TILE) * self.product.tiling.rows
+
+    @property
+    def rows(self) -> Dim:
+        left = Dim.of(COUNT) - Dim.of(TILE) * self.product.tiling.rows
+        return minimum(self.product.tiling.rows, left)
+
+    @property
+    def tiles(self) -> Dim:
+        """Of a group in a block."""
+        return ceildiv(Dim.of(COUNT), self.product.tiling.rows)
+
+    @property
+    def depth(self) -> Dim:
+        """Of a group: the rows after the last one have none."""
+        return self.form.depth * minimum(1, self.groups - Dim.of(GROUP))
+
+    def rows_of_group(self, offsets: Buffer) -> tuple[Bind, ...]:
+        """The rows of a group that are in this block: the first one, and how many."""
+        rows, group = self.form.row_count, Dim.of(GROUP)
+        before = Guard((LessEqual(Dim.of(1), group),), _offset(offsets, group - 1), _ZERO)
+        after = Guard((Less(group, self.groups),), _offset(offsets, group), Number(rows))
+        block = self.product.first_of_block
+        first = maximum(Dim.of(START), block)
+        last = minimum(Dim.of(END), block + self.product.block)
+        count = maximum(0, last - Dim.of(FIRST))
+        return (
+            Bind(START, before, rows + 1),
+            Bind(END, after, rows + 1),
+            Bind(FIRST, Number(first), rows + 1),
+            Bind(COUNT, Number(count), rows - Dim.of(FIRST) + 1),
+        )
+
+
+_ZERO = Number(Dim.of(0))
+
+
+def _offset(offsets: Buffer, place: Dim) -> Scalar:
+    load = Load(offsets, (place,))
+    return load if load.dtype == i64 else Apply("cast", (load,), i64)
+
+
+def grouped_form(region: Region, constants: Set[int]) -> tuple[MatrixForm, int] | str:
+    """The grouped dot of a region and its offsets, or why it has no kernel of tiles."""
+    loops = [n for n in region.nodes() if n.op.traits & {Trait.REDUCTION, Trait.CONTRACTION}]
+    if len(loops) != 1 or loops[0].op.name != "grouped_dot":
+        return "it is not a single grouped dot"
+    (dot,) = loops
+    orders = epilogue_orders(dot, region.nodes())
+    if isinstance(orders, str):
+        return orders
+    found = [orders.get(result.node) for result in region.results]
+    if any(order != orders[dot] for order in found):
+        return "a result is transposed, or does not depend on it"
+    if any(value.node.op is not PARAM for value in dot.operands):
+        return "an operand is computed inside the kernel"
+    weights = _param(dot, 1)
+    stored = weights in constants and uses_of(region, weights) == 1
+    panels = Panels.STORED if stored else Panels.IN_PLACE
+    return _form(dot, panels, len(found)), _param(dot, 2)
+
+
+def _form(dot: Node, panels: Panels, results: int) -> MatrixForm:
+    x, weights = (view_of(value, lambda _: False) for value in dot.operands[:2])
+    rows, columns = Side(x, (), (1,), (0,)), Side(weights, (0,), (1,), (2,))
+    return MatrixForm(dot, rows, columns, panels, ((0, 1),) * results)
+
+
+def _param(dot: Node, operand: int) -> int:
+    return cast(ParamAttrs, dot.operands[operand].node.attrs).index
+
+
+def grouped_kernel(
+    region: Region,
+    plan: GroupedPlan,
+    inputs: Sequence[Buffer],
+    outputs: Sequence[Buffer],
+    facts: Facts,
+    sizes: tuple[Symbol, ...],
+) -> Kernel:
+    """The kernel of a region with one grouped dot."""
+    whole = plan.product
+    tile = TilePlace(whole.sums, (), plan.first_row, plan.rows, whole.first_column, whole.columns)
+    after = epilogue(region, plan.form, tile, inputs, outputs, facts)
+    buffers = {b.name: after.views.get(b.name, flat_buffer(b)) for b in (*inputs, *outputs)}
+    x, weights, offsets = (
+        inputs[n].name
+        for n in (param_of(plan.form.rows), param_of(plan.form.columns), plan.offsets)
+    )
+    if plan.form.panels is Panels.STORED:
+        size = plan.groups * whole.panels * plan.form.depth * whole.width
+        buffers[weights] = flat(buffers[weights], size)
+    copies, lhs = _rows(plan, buffers[x])
+    padded = plan.form.panels is Panels.STORED
+    panel = _panel(plan, buffers[weights])
+    multiply = Multiply(whole.sums, lhs, panel, plan.rows, whole.columns, plan.depth, padded)
+    tiles = For(TILE, plan.tiles, (multiply, *after.loops))
+    groups = For(GROUP, plan.groups + 1, (*plan.rows_of_group(buffers[offsets]), tiles))
+    scratch = tuple(filter(None, (whole.sums, whole.block_copy)))
+    body = (*whole.parts_of_task, *copies, groups)
+    tasks = product(whole.extents)
+    return Kernel(tuple(buffers.values()), sizes, TASK, tasks, body, facts, scratch)
+
+
+def _rows(plan: GroupedPlan, x: Buffer) -> tuple[tuple[Statement, ...], Matrix]:
+    """Copies that a task makes of its rows, and the rows of a tile."""
+    whole, depth = plan.product, plan.form.depth
+    if whole.block_copy is None:
+        return (), Matrix(x, plan.first_row * depth, (depth, Dim.of(1)))
+    source = Matrix(x, whole.first_of_block * depth, (depth, Dim.of(1)))
+    copy = Copy(whole.block_copy, source, whole.rows_of_block, depth)
+    start = (plan.first_row - whole.first_of_block) * depth
+    return (copy,), Matrix(whole.block_copy, start, (depth, Dim.of(1)))
+
+
+def _panel(plan: GroupedPlan, weights: Buffer) -> Matrix:
+    whole, group, depth = plan.product, Dim.of(GROUP), plan.form.depth
+    if plan.form.panels is Panels.STORED:
+        number = group * whole.panels + Dim.of(PANEL)
+        return Matrix(weights, number * depth * whole.width, (Dim.of(whole.width), Dim.of(1)))
+    columns = plan.form.column_count
+    start = group * depth * columns + whole.first_column
+    return Matrix(weights, start, (columns, Dim.of(1)))

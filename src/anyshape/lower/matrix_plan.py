@@ -1,0 +1,189 @@
+"""A matrix product divided into tasks, panels and register tiles.
+
+    task: a block of rows times one panel of columns
+      tile r of the block: `rows` rows from `first_row` on
+
+All of it is arithmetic on sizes; what the tasks do is in `matrix.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from anyshape.ir.types import DType, Shape, f32, i32
+from anyshape.loop import Bind, Buffer, Number
+from anyshape.loop.ir import COPIED_ROWS
+from anyshape.loop.printer import row_major
+from anyshape.lower.matrix_form import MatrixForm, Panels
+from anyshape.lower.movement import delinear
+from anyshape.lower.packing import Packing
+from anyshape.lower.tiling import Tiling
+from anyshape.passes.matrix_sides import Side
+from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum
+
+TASK, PANEL, BLOCK, TILE = (Symbol(name) for name in ("t", "p", "b", "r"))
+HEIGHT, WIDTH, ROW, COLUMN = (Symbol(name) for name in ("h", "w", "i", "j"))
+SUMS = "sums"
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPlan:
+    """All that depends on form and tiling alone."""
+
+    form: MatrixForm
+    tiling: Tiling
+
+    @property
+    def whole_panels(self) -> bool:
+        """Whether the number of columns is a multiple of a panel's."""
+        return self.form.column_count % self.width == 0
+
+    @property
+    def total(self) -> DType:
+        """Small numbers are summed in 32 bits."""
+        return total_of(self.form.dot.result().tensor.dtype)
+
+    @property
+    def width(self) -> int:
+        """Columns of a panel."""
+        return self.tiling.columns(self.total)
+
+    @property
+    def block(self) -> int:
+        """Rows of a task: more of them where each task makes a copy of its panel."""
+        copies = self.form.panels is Panels.COPIED
+        return self.tiling.block * (COPIES_PAY_AFTER if copies else 1)
+
+    @property
+    def batches(self) -> Shape:
+        return tuple(self.form.rows.view.shape[axis] for axis in self.form.rows.batch)
+
+    @property
+    def panels(self) -> Dim:
+        return ceildiv(self.form.column_count, self.width)
+
+    @property
+    def blocks(self) -> Dim:
+        return ceildiv(self.form.row_count, self.block)
+
+    # --- the place of one tile ----------------------------------------------------------------
+
+    @property
+    def parts_of_task(self) -> tuple[Bind, ...]:
+        """Batch, panel and block of a task as indices of their own: proofs need no division."""
+        symbols = (*(index.symbol for index in self.batch), PANEL, BLOCK)
+        parts = task_parts(tuple(filter(None, symbols)), self.extents)
+        return (*parts, *self.sizes_of_task)
+
+    @property
+    def extents(self) -> Shape:
+        """Of the parts of a task: tasks of one panel follow each other, it stays in the cache."""
+        return (*self.batches, self.panels, self.blocks)
+
+    @property
+    def batch(self) -> tuple[Dim, ...]:
+        """The index along each batch axis."""
+        return tuple(Dim.of(Symbol(f"q{axis}")) for axis in range(len(self.batches)))
+
+    @property
+    def first_of_block(self) -> Dim:
+        return Dim.of(BLOCK) * self.block
+
+    @property
+    def rows_of_block(self) -> Dim:
+        return Dim.of(HEIGHT)
+
+    @property
+    def tiles(self) -> Dim:
+        """Register tiles of a task."""
+        return ceildiv(self.rows_of_block, self.tiling.rows)
+
+    @property
+    def first_row(self) -> Dim:
+        return self.first_of_block + Dim.of(TILE) * self.tiling.rows
+
+    @property
+    def rows(self) -> Dim:
+        """Of this tile."""
+        return minimum(self.tiling.rows, self.rows_of_block - Dim.of(TILE) * self.tiling.rows)
+
+    @property
+    def first_column(self) -> Dim:
+        return Dim.of(PANEL) * self.width
+
+    @property
+    def columns(self) -> Dim:
+        """Of this panel; the last one may be narrower."""
+        return Dim.of(self.width) if self.whole_panels else Dim.of(WIDTH)
+
+    @property
+    def sizes_of_task(self) -> tuple[Bind, ...]:
+        """Rows and columns of a task as indices of their own, unless they are always the same."""
+        rows = _size(HEIGHT, self.block, self.form.row_count - self.first_of_block)
+        columns = _size(WIDTH, self.width, self.form.column_count - self.first_column)
+        return (rows,) if self.whole_panels else (rows, columns)
+
+    # --- memory -------------------------------------------------------------------------------
+
+    @property
+    def sums(self) -> Buffer:
+        return scratch(SUMS, self.total, (Dim.of(self.tiling.rows), Dim.of(self.width)))
+
+    @property
+    def panel_copy(self) -> Buffer | None:
+        """Where a task copies its panel to."""
+        if self.form.panels is not Panels.COPIED:
+            return None
+        depth = ceildiv(self.form.depth, COPIED_ROWS) * COPIED_ROWS
+        return scratch("panel", self.total, (depth, Dim.of(self.width)))
+
+    @property
+    def block_copy(self) -> Buffer | None:
+        """Where a task copies its rows to: if they are stored in a dtype to be converted."""
+        if self.form.rows.view.base.tensor.dtype == self.total:
+            return None
+        return scratch("block", self.total, (Dim.of(self.block), self.form.depth))
+
+    def packing(self) -> Packing:
+        """How a constant is to be stored."""
+        side = self.form.columns
+        batch, depth, free = (base_axes(side, axes) for axes in (side.batch, side.depth, side.free))
+        return Packing(batch, depth, free, self.width)
+
+
+COPIES_PAY_AFTER = 4
+"""Blocks of rows for which one copy of a panel is used: it costs a few percent of their work."""
+
+
+def total_of(dtype: DType) -> DType:
+    if dtype.bits >= f32.bits:
+        return dtype
+    return f32 if dtype.is_float else i32
+
+
+def scratch(name: str, dtype: DType, shape: Shape) -> Buffer:
+    return Buffer(name, dtype, shape, row_major(shape))
+
+
+def base_axes(side: Side, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of the stored constant that stand for axes of the operand."""
+    found = (side.view.axes[axis] for axis in axes)
+    return tuple(axis for axis in found if axis is not None)
+
+
+def task_parts(symbols: tuple[Symbol, ...], extents: Shape) -> tuple[Bind, ...]:
+    """The number of a task, taken apart. It exists, so there is at least one of each part."""
+    values = delinear(extents, Dim.of(TASK))
+    parts = zip(symbols, values, extents, strict=True)
+    return tuple(Bind(symbol, Number(v), maximum(1, extent)) for symbol, v, extent in parts)
+
+
+def _size(symbol: Symbol, most: int, left: Dim) -> Bind:
+    """At most so many of those that are left."""
+    size = minimum(most, left)
+    return Bind(symbol, Number(size), size + 1)
+
+
+def flat(buffer: Buffer, size: Dim) -> Buffer:
+    """The buffer as one axis of this size."""
+    return replace(buffer, shape=(size,), strides=(Dim.of(1),))

@@ -1,0 +1,45 @@
+"""Generated kernels touch nothing outside their buffers, at any size, whatever the data say."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.guard.models import FAMILIES
+
+ROOT = Path(__file__).parents[2]
+
+SHORT_BUFFER = """
+import sys
+from dataclasses import replace
+from tests.guard.run import entry_of, run
+from tests.unit.codegen.emit import examples
+from anyshape.sym import Dim
+kernel = examples.gelu_kernel()
+buffers = list(kernel.buffers)
+which = int(sys.argv[1])
+short = tuple(map(Dim.of, ("n0", "n1 - 1")))
+buffers[which] = replace(buffers[which], shape=short)
+run(replace(kernel, buffers=tuple(buffers)), entry_of(kernel), [3, 67], at_end=True)
+"""
+
+
+def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_access_outside_buffers(family: str) -> None:
+    process = run_python("-m", "tests.guard.run", family)
+    kernel = process.stdout.rpartition("kernel (")
+    assert process.returncode == 0, f"kernel ({kernel[2]}\n{process.stderr}"
+    runs = int(process.stdout.split()[-2])
+    assert runs > 20
+
+
+@pytest.mark.parametrize("which", ["0", "1"], ids=["read", "written"])
+def test_an_access_outside_is_noticed(which: str) -> None:
+    """The harness itself: a buffer that is three elements shorter than the kernel believes."""
+    assert run_python("-c", SHORT_BUFFER, which).returncode == -signal.SIGSEGV

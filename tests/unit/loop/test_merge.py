@@ -1,0 +1,34 @@
+"""Offsets that a reshape took apart come together again."""
+
+import pytest
+
+from anyshape.loop.merge import recombined
+from anyshape.sym import Dim
+
+CASES = [
+    ("n*(k//n) + k % n", "k"),
+    ("4*(k//4) + k % 4 + 1", "k + 1"),
+    ("n*m*((k//m)//n) + m*((k//m) % n) + k % m", "k"),
+    ("n*m*(k//n) + m*(k % n) + j", "m*k + j"),
+    ("t*n*m + m*(k//m) + k % m", "t*n*m + k"),
+    # what does not fit stays
+    ("n*(k//m) + k % m", "n*(k//m) + k % m"),
+    ("k % m", "k % m"),
+    ("m*(k//m)", "m*(k//m)"),
+    ("2*m*(k//m) + k % m", "2*m*(k//m) + k % m"),
+]
+
+
+@pytest.mark.parametrize(("offset", "expected"), CASES)
+def test_recombined(offset: str, expected: str) -> None:
+    assert recombined(Dim.of(offset)) == Dim.of(expected)
+
+
+@pytest.mark.parametrize("offset", [offset for offset, _ in CASES])
+def test_the_number_is_the_same(offset: str) -> None:
+    before = Dim.of(offset)
+    after = recombined(before)
+    for k in range(50):
+        sizes = {s: 3 + i for i, s in enumerate(sorted(before.symbols, key=str))}
+        sizes = {symbol: k if symbol.name == "k" else size for symbol, size in sizes.items()}
+        assert after.evaluate(sizes) == before.evaluate(sizes)
