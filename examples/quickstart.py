@@ -14,5 +14,7 @@ def attention(
 
 q = np.random.rand(2, 5, 64).astype(np.float32)
 kv = np.random.rand(2, 9, 64).astype(np.float32)
-print(attention(q, kv, kv).shape)  # (2, 5, 64)
+print(attention(q, kv, kv).shape)  # (2, 5, 64): compiled at this call, for all shapes
+print(attention(q[:, :3], kv, kv).shape)  # (2, 3, 64): no compile, arithmetic only
 print(attention.graph.as_text())  # axes, facts and nodes; ash.ir.parse reads it back
+print(attention.executable.explain(batch=2, seq=5, kv=9))  # what was fused, what was not, and why

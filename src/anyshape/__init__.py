@@ -3,6 +3,8 @@
 from anyshape import ir
 from anyshape.api import Jitted, compile, jit
 from anyshape.base import errors
+from anyshape.base.options import Options
+from anyshape.execute import Executable, Specialization
 from anyshape.frontend.builder import random
 from anyshape.frontend.builder.assemble import concat, pad, repeat, split, stack
 from anyshape.frontend.builder.compound import (
@@ -18,7 +20,8 @@ from anyshape.frontend.builder.compound import (
 )
 from anyshape.frontend.builder.control import cond, scan, while_loop
 from anyshape.frontend.builder.convert import asarray
-from anyshape.frontend.builder.dot import dot_general, matmul, outer, vecdot
+from anyshape.frontend.builder.cumulative import cummax, cummin, cumprod, cumsum
+from anyshape.frontend.builder.dot import dot_general, grouped_dot, matmul, outer, vecdot
 from anyshape.frontend.builder.einsum import einsum
 from anyshape.frontend.builder.elementwise import (
     abs,
@@ -121,7 +124,10 @@ newaxis = None
 
 __all__ = [
     "Axis",
+    "Executable",
     "Jitted",
+    "Options",
+    "Specialization",
     "Tensor",
     "abs",
     "add",
@@ -146,6 +152,10 @@ __all__ = [
     "concat",
     "cond",
     "cos",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
     "dense",
     "divide",
     "dot_general",
@@ -169,6 +179,7 @@ __all__ = [
     "gelu",
     "greater",
     "greater_equal",
+    "grouped_dot",
     "i8",
     "i16",
     "i32",

@@ -62,9 +62,10 @@ Graph random_graph(std::mt19937& rng, std::uint32_t steps) {
     description.shape = shape;
     description.symbols = 1;
     description.words = 2;
+    description.window = std::uniform_int_distribution<std::uint32_t>(1, 8)(rng);
     description.inputs = {{.name = "a", .type = {0, 64}, .rank = 1}};
     description.buffers.emplace_back().kind = BufferKind::input;
-    std::vector<std::set<std::uint32_t>> before(steps);       // through waits
+    std::vector<std::set<std::uint32_t>> before(steps);       // through waits or the window
     std::vector<std::vector<std::uint32_t>> uses(steps + 1);  // steps, by value
     for (std::uint32_t step = 0; step < steps; ++step) {
         const auto pick = [&] {
@@ -75,7 +76,7 @@ Graph random_graph(std::mt19937& rng, std::uint32_t steps) {
         const std::uint32_t y = pick();
         graph.operands.emplace_back(x, y);
         Step made;
-        made.variants = {add};
+        made.variants = {{.kernel = add}};
         for (const std::uint32_t value : {x, y, step + 1}) {
             made.block.push_back({SourceKind::address, value, {}});
             uses[value].push_back(step);
@@ -85,6 +86,9 @@ Graph random_graph(std::mt19937& rng, std::uint32_t steps) {
             made.waits.push_back(value - 1);
             before[step].insert(value - 1);
             before[step].insert(before[value - 1].begin(), before[value - 1].end());
+        }
+        for (std::uint32_t other = 0; other + description.window <= step; ++other) {
+            before[step].insert(other);
         }
         description.steps.push_back(std::move(made));
         Buffer& result = description.buffers.emplace_back();

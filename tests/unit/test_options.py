@@ -30,6 +30,8 @@ def test_defaults_and_values():
     values = {"ANYSHAPE_CACHE_BYTES": "1000", "ANYSHAPE_PERF_MAP": "1"}
     assert options_from_environment(values) == Options(cache_bytes=1000, perf_map=True)
     assert options_from_environment({"ANYSHAPE_PERF_MAP": "0"}) == Options()
+    assert options_from_environment({"ANYSHAPE_CALIBRATE": "0"}) == Options(calibrate=False)
+    assert options_from_environment({"ANYSHAPE_CALIBRATE": "1"}) == Options()
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
-"""`@ash.jit`: a Python function that is traced once and runs at any shape.
+"""`@ash.jit`: a Python function that is traced and compiled once and runs at any shape.
 
     @ash.jit(axes=[ash.Axis("seq", min=1, max=512)], where="kv == seq")
     def scores(q: ash.f32["batch", "seq", 64], k: ash.f32["batch", "kv", 64]):
         return ash.softmax(q @ k.mT / 8)
 
-Tracing happens at the first need: the first call, or `.graph`. Static parameters (see
-`frontend.builder.annotation`) are part of the program, so each distinct combination of their values
-is traced by itself; the last `TRACE_LIMIT` combinations are kept.
+Tracing happens at the first need: the first call, or `.graph`; compiling at the first call, or
+`.executable`. Static parameters (see `frontend.builder.annotation`) are part of the program, so
+each distinct combination of their values is traced and compiled by itself; the last `TRACE_LIMIT`
+combinations are kept.
 """
 
 from __future__ import annotations
@@ -18,51 +19,80 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-from anyshape.api.arguments import owned, sort_arguments
-from anyshape.base.errors import TraceError
+from numpy import ndarray
+
+from anyshape.api.arguments import Binder, sort_arguments
+from anyshape.api.traced import CompileChoices, TracedProgram
+from anyshape.base.errors import DTypeError, TraceError
 from anyshape.base.location import caller_location
+from anyshape.base.options import Options
+from anyshape.execute import Executable, ExecutorName
+from anyshape.execute.tensors import is_torch
 from anyshape.frontend.builder.annotation import Parameters, StaticValue, parameters_of
 from anyshape.frontend.builder.declare import Declarations
-from anyshape.frontend.builder.function import TracedFunction, trace
-from anyshape.frontend.builder.pytree import unflatten
+from anyshape.frontend.builder.function import trace
+from anyshape.frontend.builder.pytree import Leaf
 from anyshape.frontend.builder.tracer import tracing
 from anyshape.ir.graph import Graph
-from anyshape.ir.interpret import evaluate
+from anyshape.runtime.failures import RuntimeFailure
 from anyshape.sym import Axis
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 TRACE_LIMIT = 32
-"""How many combinations of static values keep their traces, least recently used first out."""
+"""How many combinations of static values keep their programs, least recently used first out."""
 
 StaticKey = tuple[tuple[type, StaticValue], ...]
 
 
 class Jitted(Generic[P, R]):
-    """A function and its traces. Calling it gives NumPy arrays in the containers it returns.
+    """A function and its programs. Calling it gives arrays in the containers it returns.
 
-    Called while another function is traced, it is inlined. It may be called from many threads.
+    Arguments and results are those of `Executable`: NumPy arrays, or torch tensors if any argument
+    is one. Called while another function is traced, it is inlined. It may be called from many
+    threads.
     """
 
-    def __init__(self, function: Callable[P, R], declarations: Declarations) -> None:
+    def __init__(
+        self,
+        function: Callable[P, R],
+        declarations: Declarations,
+        choices: CompileChoices | None = None,
+    ) -> None:
         self._function = function
         self._declarations = declarations
+        self._choices = choices or CompileChoices()
         self._parameters: Parameters | None = None
-        self._traces: OrderedDict[StaticKey, TracedFunction] = OrderedDict()
+        self._programs: OrderedDict[StaticKey, TracedProgram] = OrderedDict()
+        self._only: TracedProgram | None = None  # where arguments are arrays, nothing else
         self._lock = RLock()
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if tracing() is not None:
             return self._function(*args, **kwargs)
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        parameters = self._declared(bound.arguments)
-        arguments = sort_arguments(self._name, parameters, bound.arguments)
-        traced = self._traced(parameters, arguments.statics)
-        results = evaluate(traced.graph, *arguments.arrays)
-        return cast(R, unflatten(traced.result, [owned(array) for array in results]))
+        only = self._only
+        if only is not None and len(args) == only.arity and not kwargs:
+            for array in args:
+                if type(array) is not ndarray:
+                    return only.call(args) if all(map(is_torch, args)) else self._call(args, {})
+            try:
+                return only.run(args)
+            except (RuntimeFailure, DTypeError):
+                pass  # found again below, in the words of the model
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> R:
+        """Any arguments: containers, static values, arrays of other libraries."""
+        given = self._binder.bind(args, kwargs)
+        parameters = self._declared(given)
+        arguments = sort_arguments(self._name, parameters, given)
+        program = self._program(parameters, arguments.statics)
+        results = program.call(arguments.arrays)
+        if self._takes_arrays_only:
+            self._only = program
+        return results
 
     @property
     def graph(self) -> Graph:
@@ -71,8 +101,16 @@ class Jitted(Generic[P, R]):
 
     def trace(self, **statics: Any) -> Graph:
         """The graph at these values of the static parameters; others have their defaults."""
-        parameters = self._declared({})
-        return self._traced(parameters, self._static_values(parameters, statics)).graph
+        return self._program_at(statics).traced.graph
+
+    @property
+    def executable(self) -> Executable:
+        """What calls run, compiled if it has not been; static parameters need defaults."""
+        return self.compiled()
+
+    def compiled(self, **statics: Any) -> Executable:
+        """What calls run at these values of the static parameters."""
+        return self._program_at(statics).executable
 
     # --- inside -------------------------------------------------------------------------------
 
@@ -80,25 +118,41 @@ class Jitted(Generic[P, R]):
     def _name(self) -> str:
         return getattr(self._function, "__name__", type(self._function).__name__)
 
-    @property
+    @functools.cached_property
     def _signature(self) -> inspect.Signature:
         return inspect.signature(self._function)
+
+    @functools.cached_property
+    def _binder(self) -> Binder:
+        return Binder(self._signature)
+
+    @functools.cached_property
+    def _takes_arrays_only(self) -> bool:
+        """Whether each parameter is one array that may be passed by position: calls are short."""
+        parameters = self._declared({})
+        kinds = {parameter.kind for parameter in self._signature.parameters.values()}
+        flat = all(isinstance(child, Leaf) for child in parameters.structure.children)
+        return flat and not parameters.statics and inspect.Parameter.KEYWORD_ONLY not in kinds
 
     def _declared(self, given: Mapping[str, object]) -> Parameters:
         if self._parameters is None:
             self._parameters = parameters_of(self._function, given)
         return self._parameters
 
-    def _traced(self, parameters: Parameters, statics: Sequence[StaticValue]) -> TracedFunction:
+    def _program(self, parameters: Parameters, statics: Sequence[StaticValue]) -> TracedProgram:
         key = tuple((type(value), value) for value in statics)
         with self._lock:
-            if key not in self._traces:
+            if key not in self._programs:
                 made = trace(self._function, parameters, statics, self._declarations)
-                self._traces[key] = made
-                if len(self._traces) > TRACE_LIMIT:
-                    self._traces.popitem(last=False)
-            self._traces.move_to_end(key)
-            return self._traces[key]
+                self._programs[key] = TracedProgram(made, self._choices)
+                if len(self._programs) > TRACE_LIMIT:
+                    self._programs.popitem(last=False)
+            self._programs.move_to_end(key)
+            return self._programs[key]
+
+    def _program_at(self, statics: Mapping[str, object]) -> TracedProgram:
+        parameters = self._declared({})
+        return self._program(parameters, self._static_values(parameters, statics))
 
     def _static_values(
         self, parameters: Parameters, given: Mapping[str, object]
@@ -125,7 +179,13 @@ def jit(fn: Callable[P, R]) -> Jitted[P, R]: ...
 
 @overload
 def jit(
-    *, axes: Sequence[Axis] = (), where: str | Sequence[str] = (), strict: bool = False
+    *,
+    axes: Sequence[Axis] = (),
+    where: str | Sequence[str] = (),
+    strict: bool = False,
+    executor: ExecutorName = "native",
+    threads: int = 0,
+    options: Options | None = None,
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
@@ -135,16 +195,21 @@ def jit(
     axes: Sequence[Axis] = (),
     where: str | Sequence[str] = (),
     strict: bool = False,
+    executor: ExecutorName = "native",
+    threads: int = 0,
+    options: Options | None = None,
 ) -> Any:
-    """Traces `fn` once for all shapes its annotations allow; calls are evaluated by the reference.
+    """Traces and compiles `fn` once for all shapes its annotations allow.
 
     `axes` says more about axes than their names do, `where` holds predicates between them. What an
-    op requires of sizes and nobody can prove is checked at run time; with `strict` it is an error.
+    op requires of sizes and nobody can prove is checked at run time; with `strict` it is an error,
+    and so is an op without a native form. The rest is as in `compile`.
     """
     predicates = (where,) if isinstance(where, str) else tuple(where)
     declarations = Declarations(tuple(axes), predicates, strict, caller_location())
+    choices = CompileChoices(executor, threads, strict, options)
 
     def wrap(function: Callable[..., Any]) -> Jitted[..., Any]:
-        return Jitted(function, declarations)
+        return Jitted(function, declarations, choices)
 
     return wrap if fn is None else wrap(fn)

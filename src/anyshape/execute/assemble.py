@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, islice
 
 import numpy as np
 
 from anyshape.codegen.compiler import Compiler
-from anyshape.codegen.llvm.emitting import emit_kernel
+from anyshape.codegen.llvm.emitting import KERNEL
+from anyshape.execute.library import Origins, loaded_code
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.types import Array
+from anyshape.loop import Kernel
 from anyshape.lower.packing import pack
-from anyshape.plan.schedule import (
+from anyshape.plan.buffers import (
+    NOTHING,
     AliasStore,
     ArenaStore,
     BufferPlan,
     ConstantStore,
     InputStore,
     OutputStore,
-    Schedule,
-    StepPlan,
-    outputs_of,
-    tensors,
 )
-from anyshape.plan.shape_program import Words, program_text
-from anyshape.runtime.code import Code, load_code
+from anyshape.plan.schedule import Schedule, StepPlan, outputs_of, tensors
+from anyshape.plan.shape_program import program_text
+from anyshape.plan.words import Cheapest, Estimate, Number, OfCheapest, Words
+from anyshape.runtime.code import Code, native_kernel
 from anyshape.runtime.program import (
     Address,
     AliasBuffer,
@@ -37,55 +39,65 @@ from anyshape.runtime.program import (
     OutputBuffer,
     Program,
     ProgramDescription,
+    RunOptions,
+    Source,
     Step,
     WeightBuffer,
     Word,
 )
 from anyshape.sym import BindingPlan
 
-KERNEL = "kernel"
-
 
 @dataclass(frozen=True)
 class Assembled:
-    """A program ready to run, and the texts that it was made from."""
+    """A program ready to run, and what it was made from."""
 
     program: Program
     words: Words
-    kernels: tuple[str, ...]
+    kernels: tuple[Kernel, ...]
+    code_bytes: int  # of the code's pages, each counted once
+    origins: Origins
 
 
-def assemble(plan: Schedule, bindings: BindingPlan, compiler: Compiler) -> Assembled:
-    """Emits, compiles, loads and links everything a schedule needs."""
+def assemble(
+    plan: Schedule, bindings: BindingPlan, compiler: Compiler, options: RunOptions | None = None
+) -> Assembled:
+    """Compiles, loads and links everything a schedule needs."""
     words = Words()
     weights = _Weights(plan)
-    kernels = tuple(emit_kernel(step.lowered.kernel, compiler.target) for step in plan.steps)
+    kernels = tuple(way.variant.kernel for step in plan.steps for way in step.choices)
     buffers = tuple(_buffer(buffer, words, weights) for buffer in plan.buffers)
     steps = [_step(step, words) for step in plan.steps]
     outputs = _outputs(plan, words)
-    codes = _load(compiler, [*kernels, program_text(bindings, words)])
-    linked = zip(steps, codes, strict=False)  # the last code is the shape program's
-    steps = [replace(step, variants=(code.address(KERNEL),)) for step, code in linked]
+    generated = [kernel for kernel in kernels if not kernel.native]
+    loaded = loaded_code(compiler, [*generated, program_text(bindings, words)])
+    codes = loaded.codes
+    addresses = _addresses(kernels, codes)
+    linked = (
+        replace(step, variants=tuple(islice(addresses, len(planned.choices))))
+        for step, planned in zip(steps, plan.steps, strict=True)
+    )
     description = ProgramDescription(
         codes[-1].address("bind"),
         codes[-1].address("shape"),
         len(bindings.steps),
-        len(words.dims),
+        len(words.numbers),
         _inputs(plan),
         outputs,
         buffers,
-        tuple(steps),
+        tuple(linked),
+        plan.window,
     )
-    return Assembled(Program(description, (*codes, weights)), words, kernels)
+    program = Program(description, (*codes, weights), options)
+    code_bytes = sum(code.mapped_bytes for code in set(codes))
+    return Assembled(program, words, kernels, code_bytes, loaded.origins)
 
 
-def _load(compiler: Compiler, texts: Sequence[str]) -> list[Code]:
-    """Equal texts share their code."""
-    loaded: dict[str, Code] = {}
-    for text, elf_object in zip(texts, compiler.compile(texts), strict=True):
-        if text not in loaded:
-            loaded[text] = load_code(elf_object)
-    return [loaded[text] for text in texts]
+def _addresses(kernels: Sequence[Kernel], codes: Sequence[Code]) -> Iterator[int]:
+    """Of each kernel, generated or the runtime's own; `codes` are of the generated ones."""
+    generated = iter(codes)
+    for kernel in kernels:
+        yield native_kernel(kernel.native) if kernel.native else next(generated).address(KERNEL)
 
 
 class _Weights:
@@ -104,7 +116,7 @@ class _Weights:
 
 
 def _buffer(buffer: BufferPlan, words: Words, weights: _Weights) -> Buffer:
-    size = words.word(buffer.bytes)
+    size = words.word(_bytes(buffer))
     match buffer.store:
         case InputStore(index):
             return InputBuffer(index, size)
@@ -114,18 +126,49 @@ def _buffer(buffer: BufferPlan, words: Words, weights: _Weights) -> Buffer:
             return WeightBuffer(weights.address(buffer.store), size)
         case ArenaStore(first, last, conflicts, per_worker):
             return ArenaBuffer(size, first, last, conflicts, per_worker)
-        case AliasStore(of):
-            return AliasBuffer(of, bytes=size)
+        case AliasStore(of, offset, in_place):
+            word = None if offset is NOTHING else words.word(offset)
+            return AliasBuffer(of, word, size, in_place)
+
+
+def _bytes(buffer: BufferPlan) -> Number:
+    """A workspace of a variant that is not chosen takes nothing."""
+    if buffer.only is None:
+        return buffer.bytes
+    costs, index = buffer.only.costs, buffer.only.index
+    return OfCheapest(
+        costs, tuple(buffer.bytes if i == index else NOTHING for i in range(len(costs)))
+    )
 
 
 def _step(step: StepPlan, words: Words) -> Step:
     """The step without its code, which cannot be compiled before all words are known."""
-    kernel = step.lowered.kernel
-    addresses = (Address(number) for number in step.buffers)
-    sizes = (Word(words.word(dim)) for dim in step.lowered.sizes)
-    tasks = words.word(step.lowered.of_graph(kernel.tasks))
     label = step.node.regions[0].results[0].node.op.name
-    return Step(label, (), tasks, (*addresses, *sizes), step.waits)
+    blocks = [_block(step, spaces, words) for spaces in step.workspaces]
+    if len(step.choices) == 1:
+        (way,) = step.choices
+        cost = words.word(Estimate(way.alone))
+        return Step(label, (), words.word(way.tasks), blocks[0], step.waits, cost=cost)
+    costs = step.costs
+    alone = tuple(Estimate(way.alone) for way in step.choices)
+    return Step(
+        label,
+        (),
+        words.word(OfCheapest(costs, tuple(way.tasks for way in step.choices))),
+        tuple(source for block in blocks for source in block),
+        step.waits,
+        words.word(Cheapest(costs)),
+        words.word(OfCheapest(costs, alone)),
+        tuple(way.variant.name for way in step.choices),
+        tuple(words.word(Estimate(cost)) for cost in costs),
+        tuple(accumulate(map(len, blocks[:-1]), initial=0)),
+    )
+
+
+def _block(step: StepPlan, workspaces: tuple[int, ...], words: Words) -> tuple[Source, ...]:
+    addresses = (Address(number) for number in (*step.buffers, *workspaces))
+    sizes = (Word(words.word(dim)) for dim in step.lowered.sizes)
+    return (*addresses, *sizes)
 
 
 def _inputs(plan: Schedule) -> tuple[Input, ...]:

@@ -2,7 +2,7 @@
 
 Semantics are Python's: `//` and `%` round down. A product or sum that does not fit 64 bits sets a
 flag instead of wrapping around unseen, and a division by zero gives zero: such sizes are refused by
-the checks that the same function makes.
+the checks that the same function makes. Estimates refuse nothing: they stop at the largest number.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from anyshape.sym import (
 )
 from anyshape.sym.factor import Bcast, Factor, FloorDiv, Max, Min, Mod
 
+LARGEST = (1 << 63) - 1
+
 
 class IntegerCode:
     """The body of one function under construction. Every value is an i64 in an SSA name."""
@@ -34,6 +36,8 @@ class IntegerCode:
         self._numbers = count()
         self._symbols: dict[Symbol, str] = {}
         self._values: dict[Dim, str] = {}
+        self._estimates: dict[Dim, str] = {}
+        self._is_estimate = False
         self._overflow = "false"
 
     def emit(self, operation: str) -> str:
@@ -58,11 +62,32 @@ class IntegerCode:
 
     def dim(self, dim: Dim) -> str:
         """The value of a dim, computed once."""
-        found = self._values.get(dim)
-        if found is None:
+        known = self._estimates if self._is_estimate else self._values
+        if dim not in known:
             terms = [self._term(monomial, c) for monomial, c in dim.terms]
-            found = reduce(self.add, terms) if terms else "0"
-            self._values[dim] = found
+            known[dim] = reduce(self.add, terms) if terms else "0"
+        return known[dim]
+
+    def estimate(self, dim: Dim) -> str:
+        """The value of a dim that is not negative, or the largest number if it does not fit."""
+        self._is_estimate = True
+        value = self.dim(dim)
+        self._is_estimate = False
+        return value
+
+    def least(self, values: Sequence[str]) -> str:
+        """The index of the least value, of equal ones the first."""
+        best, index = values[0], "0"
+        for number, value in enumerate(values[1:], 1):
+            less = self.compare("slt", value, best)
+            best, index = self.select(less, value, best), self.select(less, str(number), index)
+        return index
+
+    def element(self, values: Sequence[str], index: str) -> str:
+        """The value at an index."""
+        found = values[0]
+        for number, value in enumerate(values[1:], 1):
+            found = self.select(self.compare("eq", index, str(number)), value, found)
         return found
 
     def _term(self, monomial: Sequence[tuple[Factor, int]], coefficient: int) -> str:
@@ -113,8 +138,11 @@ class IntegerCode:
         call = f"@llvm.{operation}.with.overflow.i64(i64 {left}, i64 {right})"
         pair = self.emit(f"call {{i64, i1}} {call}")
         flag = self.emit(f"extractvalue {{i64, i1}} {pair}, 1")
+        value = self.emit(f"extractvalue {{i64, i1}} {pair}, 0")
+        if self._is_estimate:
+            return self.select(flag, str(LARGEST), value)
         self._overflow = self.emit(f"or i1 {self._overflow}, {flag}")
-        return self.emit(f"extractvalue {{i64, i1}} {pair}, 0")
+        return value
 
     def divide(self, num: str, den: str) -> tuple[str, str]:
         """Quotient and remainder, rounded down; by zero, both are zero."""

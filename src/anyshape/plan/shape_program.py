@@ -6,30 +6,35 @@ explains any check that fails.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import assert_never
 
 from anyshape.plan.integer_code import DECLARATIONS, IntegerCode
+from anyshape.plan.words import Cheapest, Estimate, Number, OfCheapest, Words
 from anyshape.sym import Axis, BindingPlan, Dim, Symbol
 from anyshape.sym.bindings import FromInput
-
-
-@dataclass
-class Words:
-    """The numbers that `shape` computes: each dim once, by its index."""
-
-    dims: dict[Dim, int] = field(default_factory=dict[Dim, int])
-
-    def word(self, dim: Dim) -> int:
-        return self.dims.setdefault(dim, len(self.dims))
 
 
 def shape_text(symbols: list[Symbol], words: Words) -> str:
     code = IntegerCode()
     for index, symbol in enumerate(symbols):
         code.define(symbol, code.load("%symbols", index))
-    for dim, index in words.dims.items():
-        code.store(code.dim(dim), "%words", index)
+    for number, index in words.numbers.items():
+        code.store(_number(code, number), "%words", index)
     return code.function("shape", "ptr %symbols, ptr %words", [])
+
+
+def _number(code: IntegerCode, number: Number) -> str:
+    match number:
+        case Dim():
+            return code.dim(number)
+        case Estimate(dim):
+            return code.estimate(dim)
+        case Cheapest(costs):
+            return code.least([code.estimate(cost) for cost in costs])
+        case OfCheapest(costs, values):
+            return code.element([_number(code, v) for v in values], _number(code, Cheapest(costs)))
+        case _:
+            assert_never(number)
 
 
 def bind_text(plan: BindingPlan) -> str:

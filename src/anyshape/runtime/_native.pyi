@@ -12,12 +12,16 @@ from anyshape.runtime.machine import VectorIsa
 InputTuple: TypeAlias = tuple[str, np.dtype[Any], int, int, int]
 # dtype, DLPack's code and bits, words of the dims, buffer
 OutputTuple: TypeAlias = tuple[np.dtype[Any], int, int, list[int], int]
-# kind, of, bytes, offset, per worker, conflicts, first and last step
-BufferTuple: TypeAlias = tuple[int, int, int | None, int | None, bool, list[int], int, int]
+# kind, of, bytes, offset, per worker, in place, conflicts, first and last step
+BufferTuple: TypeAlias = tuple[int, int, int | None, int | None, bool, bool, list[int], int, int]
 # kind, value, offset
 SourceTuple: TypeAlias = tuple[int, int, int | None]
-# name, variants, variant, tasks, block, waits
-StepTuple: TypeAlias = tuple[str, list[int], int | None, int, list[SourceTuple], list[int]]
+# name, variants with the start of their words, variant, tasks, cost, block, waits
+StepTuple: TypeAlias = tuple[
+    str, list[tuple[int, int]], int | None, int, int | None, list[SourceTuple], list[int]
+]
+# reads, writes, pairs of those that may be one, waits
+AccessTuple: TypeAlias = tuple[list[int], list[int], list[tuple[int, int]], list[int]]
 
 class Machine:
     @property
@@ -55,7 +59,7 @@ class Program:
         shape: int,
         symbols: int,
         words: int,
-        cost: int | None,
+        window: int,
         inputs: list[InputTuple],
         outputs: list[OutputTuple],
         buffers: list[BufferTuple],
@@ -63,6 +67,7 @@ class Program:
         keep: tuple[object, ...],
         threads: int,
         team_cost_ns: int,
+        split_cost_ns: int,
         cache_entries: int,
         cache_bytes: int,
     ) -> None: ...
@@ -79,11 +84,14 @@ class Specialization:
     @property
     def words(self) -> list[int]: ...
     @property
-    def tasks(self) -> list[int]: ...
+    def steps(self) -> list[tuple[int, int, int, int]]: ...  # tasks, range, variant, cost
+    @property
+    def cost(self) -> int: ...
     @property
     def places(self) -> list[tuple[Literal["weight", "arena", "input", "output"], int, int]]: ...
     @property
-    def memory(self) -> tuple[int, int, int, int]: ...  # arena, lower bound, aliased, outputs
+    def memory(self) -> tuple[int, int, int, int, int]:
+        """Arena, lower bound, aliased, in place, outputs."""
     @property
     def worth_a_team(self) -> bool: ...
     @property
@@ -112,7 +120,11 @@ def _wrong_with_plan(
     arena_bytes: int,
     /,
 ) -> str | None: ...
+def _wrong_with_accesses(
+    steps: list[AccessTuple], ranges: list[tuple[int, int, int]], window: int, /
+) -> str | None: ...
 def _team_round_trip_ns(rounds: int, /) -> float: ...
+def native_kernels() -> dict[str, int]: ...  # addresses by name
 def machine() -> Machine: ...
 def cpu_identity() -> str: ...
 def _link(object: bytes, base: int, /) -> bytes: ...

@@ -47,6 +47,11 @@ class Code:
         return self._native.size
 
 
+def native_kernel(name: str) -> int:
+    """The address of a kernel that the runtime brings along."""
+    return _native.native_kernels()[name]
+
+
 def load_code(elf_object: bytes, *, perf_map: bool = False) -> Code:
     """Map object code into this process. `perf_map` tells Linux's `perf` the functions' names.
 

@@ -62,11 +62,15 @@ class ArenaBuffer:
 
 @dataclass(frozen=True, slots=True)
 class AliasBuffer:
-    """Another name for (a part of) an earlier buffer. `offset` and `bytes` are words."""
+    """Another name for (a part of) an earlier buffer. `offset` and `bytes` are words.
+
+    `in_place`: a result that its step writes over an operand.
+    """
 
     of: int
     offset: int | None = None
     bytes: int | None = None
+    in_place: bool = False
 
 
 Buffer: TypeAlias = InputBuffer | OutputBuffer | WeightBuffer | ArenaBuffer | AliasBuffer
@@ -101,9 +105,12 @@ Source: TypeAlias = Word | Constant | Address
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A kernel and its block. `tasks` is a word; `waits` are earlier steps.
+    """A kernel and its block. `tasks` and `cost` are words; `waits` are earlier steps.
 
-    `variants` are addresses of kernels with the same signature; word `variant` chooses.
+    `variants` are addresses of kernels that do the same in different ways; word `variant` chooses,
+    and the words `variant_costs` say why. All read the same block, unless `starts` says where in it
+    the words of each begin. Costs are picoseconds: `cost` on one thread, those of the variants with
+    all threads.
     """
 
     name: str
@@ -112,6 +119,10 @@ class Step:
     block: tuple[Source, ...]
     waits: tuple[int, ...] = ()
     variant: int | None = None
+    cost: int | None = None
+    variant_names: tuple[str, ...] = ()
+    variant_costs: tuple[int, ...] = ()
+    starts: tuple[int, ...] = ()
 
 
 # ---- programs ----------------------------------------------------------------------------------
@@ -139,7 +150,8 @@ class Output:
 class ProgramDescription:
     """Level 1 as data. `bind` and `shape` are addresses of the generated functions.
 
-    `cost` is the word with the nanoseconds that the whole run takes on one thread, if known.
+    No step starts before all steps that are `window` or more before it are done: buffers may share
+    memory on the strength of that.
     """
 
     bind: int
@@ -150,19 +162,21 @@ class ProgramDescription:
     outputs: tuple[Output, ...]
     buffers: tuple[Buffer, ...]
     steps: tuple[Step, ...]
-    cost: int | None = None
+    window: int = 8
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How a program is run; never what it computes.
 
-    `threads` is an upper bound, 0 means the CPUs allowed to the process. Runs that cost less than
-    `team_cost_ns` (where the program says what they cost) stay on the calling thread.
+    `threads` is an upper bound, 0 means the CPUs allowed to the process. Where the program says
+    what its steps cost, those below `split_cost_ns` are not split, and runs whose other steps
+    together cost less than `team_cost_ns` stay on the calling thread.
     """
 
     threads: int = 0
     team_cost_ns: int = 10_000
+    split_cost_ns: int = 3_000
     cache_entries: int = 1024
     cache_bytes: int = 64 << 20
 
@@ -188,6 +202,7 @@ class Memory(NamedTuple):
     arena: int
     lower_bound: int
     aliased: int  # saved by results that are names of other buffers
+    in_place: int  # saved by results that are written over operands
     outputs: int
 
 
@@ -199,14 +214,27 @@ class Place(NamedTuple):
     bytes: int  # -1 where the program does not say
 
 
+class StepNumbers(NamedTuple):
+    """What level 2 decided about one step. Costs are picoseconds, None where unknown."""
+
+    name: str
+    tasks: int
+    range: int  # tasks that a thread takes at a time; all of them: the step is not split
+    variant: int
+    cost: int | None  # of the chosen variant on one thread
+    variant_names: tuple[str, ...]
+    variant_costs: tuple[int, ...]  # of every variant with all threads; the least was chosen
+
+
 Outputs: TypeAlias = tuple[NDArray[Any], ...]
 
 
 class Specialization:
     """Level 2 of a program: all numbers of one binding. Immutable."""
 
-    def __init__(self, native: _native.Specialization) -> None:
+    def __init__(self, native: _native.Specialization, description: ProgramDescription) -> None:
         self._native = native
+        self._description = description
 
     @property
     def symbols(self) -> tuple[int, ...]:
@@ -221,7 +249,26 @@ class Specialization:
     @property
     def tasks(self) -> tuple[int, ...]:
         """How many tasks each step has."""
-        return tuple(self._native.tasks)
+        return tuple(step[0] for step in self._native.steps)
+
+    @property
+    def steps(self) -> tuple[StepNumbers, ...]:
+        """How each step is done, and what the other ways would cost."""
+        words = self._native.words
+        return tuple(
+            StepNumbers(
+                step.name, tasks, range_, variant, _known_cost(cost), step.variant_names,
+                tuple(words[word] for word in step.variant_costs),
+            )
+            for step, (tasks, range_, variant, cost) in zip(
+                self._description.steps, self._native.steps, strict=True
+            )
+        )  # fmt: skip
+
+    @property
+    def cost(self) -> int | None:
+        """Picoseconds of all steps on one thread; None if that of some step is unknown."""
+        return _known_cost(self._native.cost)
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -291,7 +338,7 @@ class Program:
             shape=description.shape,
             symbols=description.symbols,
             words=description.words,
-            cost=description.cost,
+            window=description.window,
             inputs=[(i.name, i.dtype, *dlpack_type(i.dtype), i.rank) for i in description.inputs],
             outputs=[
                 (o.dtype, *dlpack_type(o.dtype), list(o.dims), o.buffer)
@@ -302,6 +349,7 @@ class Program:
             keep=tuple(keep),
             threads=options.threads,
             team_cost_ns=options.team_cost_ns,
+            split_cost_ns=options.split_cost_ns,
             cache_entries=options.cache_entries,
             cache_bytes=options.cache_bytes,
         )
@@ -319,7 +367,7 @@ class Program:
 
     def specialize(self, symbols: Sequence[int]) -> Specialization:
         """Level 2 for a binding, from the cache or made now."""
-        return Specialization(self._native.specialize(list(symbols)))
+        return Specialization(self._native.specialize(list(symbols)), self.description)
 
     def stepwise(self, inputs: Sequence[object]) -> Stepper:
         """Begin a call that runs one step at a time."""
@@ -357,6 +405,12 @@ def set_output_pool_limit(limit: int) -> None:
 
 # ---- for the native side -----------------------------------------------------------------------
 
+
+def _known_cost(cost: int) -> int | None:
+    """The native side says -1 for what it does not know."""
+    return None if cost < 0 else cost
+
+
 _BUFFER_KINDS: Final = {"input": 0, "output": 1, "weight": 2, "arena": 3, "alias": 4}
 _SOURCE_KINDS: Final = {"word": 0, "constant": 1, "address": 2}
 
@@ -364,16 +418,16 @@ _SOURCE_KINDS: Final = {"word": 0, "constant": 1, "address": 2}
 def _encode_buffer(buffer: Buffer) -> _native.BufferTuple:
     match buffer:
         case InputBuffer(number, size):
-            return (_BUFFER_KINDS["input"], number, size, None, False, [], 0, 0)
+            return (_BUFFER_KINDS["input"], number, size, None, False, False, [], 0, 0)
         case OutputBuffer(number, size):
-            return (_BUFFER_KINDS["output"], number, size, None, False, [], 0, 0)
+            return (_BUFFER_KINDS["output"], number, size, None, False, False, [], 0, 0)
         case WeightBuffer(address, size):
-            return (_BUFFER_KINDS["weight"], address, size, None, False, [], 0, 0)
+            return (_BUFFER_KINDS["weight"], address, size, None, False, False, [], 0, 0)
         case ArenaBuffer(size, first, last, conflicts, per_worker):
             kind = _BUFFER_KINDS["arena"]
-            return (kind, 0, size, None, per_worker, list(conflicts), first, last)
-        case AliasBuffer(of, offset, size):
-            return (_BUFFER_KINDS["alias"], of, size, offset, False, [], 0, 0)
+            return (kind, 0, size, None, per_worker, False, list(conflicts), first, last)
+        case AliasBuffer(of, offset, size, in_place):
+            return (_BUFFER_KINDS["alias"], of, size, offset, False, in_place, [], 0, 0)
         case _:
             assert_never(buffer)
 
@@ -392,8 +446,10 @@ def _encode_source(source: Source) -> _native.SourceTuple:
 
 def _encode_step(step: Step) -> _native.StepTuple:
     block = [_encode_source(source) for source in step.block]
+    starts = step.starts or (0,) * len(step.variants)
+    variants = list(zip(step.variants, starts, strict=True))
     waits = list(step.waits)
-    return (step.name, list(step.variants), step.variant, step.tasks, block, waits)
+    return (step.name, variants, step.variant, step.tasks, step.cost, block, waits)
 
 
 _KIND_CODES: Final = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}

@@ -165,7 +165,6 @@ class Handmade:
     shape: IntegerFunction = field(default_factory=lambda: IntegerFunction("shape"))
     symbols: int = 0
     words: int = 0
-    cost: int | None = None
 
     def word(self, value: str | int) -> int:
         self.words += 1
@@ -192,11 +191,12 @@ class Handmade:
         tasks: int,
         waits: Sequence[int] = (),
         variant: int | None = None,
+        cost: int | None = None,
     ) -> int:
         block: tuple[Source, ...] = (*(Address(b) for b in buffers), Word(n))
         variants = kernel if isinstance(kernel, tuple) else (kernel,)
         name = f"step{len(self.steps)}"
-        self.steps.append(Step(name, variants, tasks, block, tuple(waits), variant))
+        self.steps.append(Step(name, variants, tasks, block, tuple(waits), variant, cost))
         return len(self.steps) - 1
 
     def description(self) -> ProgramDescription:
@@ -210,7 +210,6 @@ class Handmade:
             outputs=tuple(self.outputs),
             buffers=tuple(self.buffers),
             steps=tuple(self.steps),
-            cost=self.cost,
         )
 
     def program(self, **options: int) -> Program:
@@ -251,13 +250,12 @@ def matrices(made: Handmade, names: Sequence[str], item: int = 4, dtype: Any = F
 
 
 def add_program(cost: int | None = None, **options: int) -> Program:
-    """a + b."""
+    """a + b, said to cost so many nanoseconds."""
     made = Handmade()
     sizes = matrices(made, ["a", "b"])
     out = made.output([sizes.m, sizes.n], sizes.nbytes)
-    made.step(add_kernel(), [0, 1, out], sizes.count, sizes.tasks)
-    if cost is not None:
-        made.cost = made.word(cost)
+    word = None if cost is None else made.word(1000 * cost)
+    made.step(add_kernel(), [0, 1, out], sizes.count, sizes.tasks, cost=word)
     return made.program(**options)
 
 

@@ -61,7 +61,7 @@ def test_functions():
     assert problem(bind=0) == "there is no bind function"
     assert problem(shape=0) == "there is no shape function"
     assert problem(words=1 << 30) == "too many words"
-    assert problem(cost=5) == "the program: cost word 5 is not one of 5"
+    assert problem(window=0) == "the program: a window of no steps"
 
 
 def test_buffers():
@@ -99,6 +99,8 @@ def test_steps():
     assert with_step(variants=both) == "step 1 (step1): several kernels and no word that chooses"
     assert with_step(variant=5) == "step 1 (step1): variant word 5 is not one of 5"
     assert with_step(tasks=5) == "step 1 (step1): tasks word 5 is not one of 5"
+    assert with_step(cost=5) == "step 1 (step1): cost word 5 is not one of 5"
+    assert with_step(starts=(9,)) == "step 1 (step1): a kernel's words are not there"
     for wait in (1, 2):
         late = f"step 1 (step1): it waits for step {wait}, which is not before it"
         assert with_step(waits=(wait,)) == late

@@ -80,7 +80,8 @@ def test_who_calls_the_team():
     assert team_runs(add_program(threads=1), 100) == 0
     assert team_runs(add_program(cost=9_999), 100) == 0
     assert team_runs(add_program(cost=10_000), 100) == 1
-    assert team_runs(add_program(cost=500, team_cost_ns=400), 100) == 1
+    assert team_runs(add_program(cost=500, team_cost_ns=400, split_cost_ns=400), 100) == 1
+    assert team_runs(add_program(cost=500, team_cost_ns=400), 100) == 0  # nothing to share
     assert add_program(threads=1).threads == 1
     assert add_program(threads=1000).threads == add_program().threads == machine().cpus
 

@@ -42,9 +42,10 @@ using Words = std::vector<std::uint32_t>;
 using InputTuple = std::tuple<std::string, nb::object, std::uint8_t, std::uint8_t, std::uint32_t>;
 using OutputTuple = std::tuple<nb::object, std::uint8_t, std::uint8_t, Words, std::uint32_t>;
 using BufferTuple =
-    std::tuple<int, std::uint64_t, Word, Word, bool, Words, std::uint32_t, std::uint32_t>;
+    std::tuple<int, std::uint64_t, Word, Word, bool, bool, Words, std::uint32_t, std::uint32_t>;
 using SourceTuple = std::tuple<int, std::int64_t, Word>;
-using StepTuple = std::tuple<std::string, std::vector<std::uintptr_t>, Word, std::uint32_t,
+using VariantTuple = std::tuple<std::uintptr_t, std::uint32_t>;
+using StepTuple = std::tuple<std::string, std::vector<VariantTuple>, Word, std::uint32_t, Word,
                              std::vector<SourceTuple>, Words>;
 
 Input as_input(const InputTuple& input) {
@@ -58,25 +59,27 @@ Output as_output(const OutputTuple& output) {
 }
 
 Buffer as_buffer(const BufferTuple& buffer) {
-    const auto& [kind, of, bytes, offset, per_worker, conflicts, first, last] = buffer;
+    const auto& [kind, of, bytes, offset, per_worker, in_place, conflicts, first, last] = buffer;
     return {.kind = static_cast<BufferKind>(kind),
             .of = of,
             .bytes = bytes,
             .offset = offset,
             .per_worker = per_worker,
+            .in_place = in_place,
             .conflicts = conflicts,
             .lifetime = {first, last}};
 }
 
 Step as_step(const StepTuple& step) {
-    const auto& [name, variants, variant, tasks, block, waits] = step;
+    const auto& [name, variants, variant, tasks, cost, block, waits] = step;
     Step result;
     result.name = name;
     result.variant = variant;
     result.tasks = tasks;
+    result.cost = cost;
     result.waits = waits;
-    for (const std::uintptr_t address : variants) {
-        result.variants.push_back(reinterpret_cast<Kernel>(address));
+    for (const auto& [address, start] : variants) {
+        result.variants.push_back({reinterpret_cast<Kernel>(address), start});
     }
     for (const auto& [kind, value, offset] : block) {
         result.block.push_back({static_cast<SourceKind>(kind), value, offset});
@@ -103,16 +106,17 @@ struct BoundProgram {
 
 std::unique_ptr<BoundProgram> make_program(
     std::uintptr_t bind, std::uintptr_t shape, std::uint32_t symbols, std::uint32_t words,
-    Word cost, const std::vector<InputTuple>& inputs, const std::vector<OutputTuple>& outputs,
-    const std::vector<BufferTuple>& buffers, const std::vector<StepTuple>& steps, nb::object keep,
-    int threads, std::int64_t team_cost_ns, std::size_t cache_entries, std::size_t cache_bytes) {
+    std::uint32_t window, const std::vector<InputTuple>& inputs,
+    const std::vector<OutputTuple>& outputs, const std::vector<BufferTuple>& buffers,
+    const std::vector<StepTuple>& steps, nb::object keep, int threads, std::int64_t team_cost_ns,
+    std::int64_t split_cost_ns, std::size_t cache_entries, std::size_t cache_bytes) {
     import_numpy();
     auto program = std::make_shared<const Program>(ProgramDescription{
         .bind = reinterpret_cast<BindFunction>(bind),
         .shape = reinterpret_cast<ShapeFunction>(shape),
         .symbols = symbols,
         .words = words,
-        .cost = cost,
+        .window = window,
         .inputs = all(inputs, as_input),
         .outputs = all(outputs, as_output),
         .buffers = all(buffers, as_buffer),
@@ -122,6 +126,7 @@ std::unique_ptr<BoundProgram> make_program(
     bound->runner = std::make_unique<Runner>(
         std::move(program), RunnerOptions{.threads = threads,
                                           .team_cost = team_cost_ns,
+                                          .split_cost = split_cost_ns,
                                           .cache = {cache_entries, cache_bytes}});
     for (const InputTuple& input : inputs) bound->input_dtypes.push_back(std::get<1>(input));
     for (const OutputTuple& output : outputs) bound->output_dtypes.push_back(std::get<0>(output));
@@ -279,6 +284,19 @@ nb::tuple plan(const std::vector<std::int64_t>& bytes, const Pairs& conflicts,
     return nb::make_tuple(plan.offsets, plan.arena_bytes, bound);
 }
 
+std::optional<std::string> check_accesses(
+    const std::vector<std::tuple<Words, Words, Pairs, Words>>& steps,
+    const std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>>& ranges,
+    std::uint32_t window) {
+    std::vector<StepAccess> accesses;
+    for (const auto& [reads, writes, in_place, waits] : steps) {
+        accesses.push_back({reads, writes, in_place, waits});
+    }
+    std::vector<MemoryRange> places;
+    for (const auto& [base, offset, bytes] : ranges) places.push_back({base, offset, bytes});
+    return wrong_with_accesses(accesses, places, window);
+}
+
 // Nanoseconds to call the team, meet every member and let them go.
 double team_round_trip_ns(int rounds) {
     struct Meeting {
@@ -306,21 +324,25 @@ void bind_specialization(nb::module_& module) {
         .def_prop_ro("symbols",
                      [](const BoundSpecialization& s) { return s.specialization->symbols; })
         .def_prop_ro("words", [](const BoundSpecialization& s) { return s.specialization->words; })
-        .def_prop_ro("tasks",
+        .def_prop_ro("steps",
                      [](const BoundSpecialization& s) {
                          nb::list list;
                          for (const ReadyStep& step : s.specialization->steps) {
-                             list.append(step.kernel != nullptr ? step.tasks : 0);
+                             const std::int64_t tasks = step.kernel != nullptr ? step.tasks : 0;
+                             list.append(
+                                 nb::make_tuple(tasks, step.range, step.variant, step.cost));
                          }
                          return list;
                      })
+        .def_prop_ro("cost", [](const BoundSpecialization& s) { return s.specialization->cost; })
         .def_prop_ro("places",
                      [](const BoundSpecialization& s) { return places_of(*s.specialization); })
         .def_prop_ro("memory",
                      [](const BoundSpecialization& s) {
                          const MemoryReport& memory = s.specialization->memory;
                          return nb::make_tuple(memory.arena_bytes, memory.lower_bound_bytes,
-                                               memory.aliased_bytes, memory.output_bytes);
+                                               memory.aliased_bytes, memory.in_place_bytes,
+                                               memory.output_bytes);
                      })
         .def_prop_ro("worth_a_team",
                      [](const BoundSpecialization& s) { return s.specialization->worth_a_team; })
@@ -336,9 +358,10 @@ void bind_program(nb::module_& module) {
 
     nb::class_<BoundProgram>(module, "Program")
         .def(nb::new_(&make_program), nb::arg("bind"), nb::arg("shape"), nb::arg("symbols"),
-             nb::arg("words"), nb::arg("cost").none(), nb::arg("inputs"), nb::arg("outputs"),
+             nb::arg("words"), nb::arg("window"), nb::arg("inputs"), nb::arg("outputs"),
              nb::arg("buffers"), nb::arg("steps"), nb::arg("keep"), nb::arg("threads"),
-             nb::arg("team_cost_ns"), nb::arg("cache_entries"), nb::arg("cache_bytes"))
+             nb::arg("team_cost_ns"), nb::arg("split_cost_ns"), nb::arg("cache_entries"),
+             nb::arg("cache_bytes"))
         .def("run", &call)
         .def("specialize", &specialize_for)
         .def("trim", [](const BoundProgram& program) { program.runner->trim(); })
@@ -371,6 +394,7 @@ void bind_program(nb::module_& module) {
                   const std::vector<std::int64_t>& offsets, std::int64_t arena_bytes) {
                    return wrong_with_plan(bytes, conflicts, offsets, arena_bytes);
                });
+    module.def("_wrong_with_accesses", &check_accesses);
     module.def("_team_round_trip_ns", &team_round_trip_ns);
 }
 

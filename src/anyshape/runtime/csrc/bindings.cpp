@@ -14,6 +14,7 @@
 #include "cpu_identity.h"
 #include "machine.h"
 #include "object.h"
+#include "sort_kernels.h"
 
 namespace nb = nanobind;
 
@@ -72,6 +73,14 @@ NB_MODULE(_native, module) {
         .def_prop_ro("vector_isa", [](const Machine& m) { return name_of(m.vector_isa); });
     module.def("machine", &anyshape::read_machine);
     module.def("cpu_identity", &anyshape::cpu_identity);
+    module.def("native_kernels", [] {
+        nb::dict addresses;
+        for (const anyshape::NamedKernel& kernel : anyshape::sort_kernels()) {
+            addresses[nb::str(kernel.name.data(), kernel.name.size())] =
+                reinterpret_cast<std::uintptr_t>(kernel.function);
+        }
+        return addresses;
+    });
     bind_code(module);
     anyshape::bind_program(module);
 

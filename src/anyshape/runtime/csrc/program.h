@@ -65,6 +65,8 @@ struct Buffer {
     std::optional<std::uint32_t> offset;  // word; bytes into the target of an alias
     // Arena only: one slice of `bytes` for each worker; kernels add worker * bytes themselves.
     bool per_worker = false;
+    // Alias only: a result that is written over an operand, for the report.
+    bool in_place = false;
     // Arena only: buffers that must not share memory with this one. Naming one side is enough.
     std::vector<std::uint32_t> conflicts;
     Lifetime lifetime;  // arena only, for the report: conflicts decide
@@ -79,11 +81,18 @@ struct Source {
     std::optional<std::uint32_t> offset;  // word; bytes into the buffer
 };
 
+// One way to do a step: a kernel, and where its words begin in the block of the step.
+struct Variant {
+    Kernel kernel = nullptr;
+    std::uint32_t start = 0;
+};
+
 struct Step {
     std::string name;
-    std::vector<Kernel> variants;
-    std::optional<std::uint32_t> variant;  // word; the first kernel if there is none
+    std::vector<Variant> variants;
+    std::optional<std::uint32_t> variant;  // word; the first variant if there is none
     std::uint32_t tasks = 0;               // word
+    std::optional<std::uint32_t> cost;     // word; picoseconds on one thread
     std::vector<Source> block;
     std::vector<std::uint32_t> waits;  // earlier steps
 };
@@ -93,7 +102,9 @@ struct ProgramDescription {
     ShapeFunction shape = nullptr;
     std::uint32_t symbols = 0;
     std::uint32_t words = 0;
-    std::optional<std::uint32_t> cost;  // word; nanoseconds of the whole run on one thread
+    // No step starts before all steps that are so many or more before it are done: lifetimes may
+    // rely on that without a wait.
+    std::uint32_t window = 8;
     std::vector<Input> inputs;
     std::vector<Output> outputs;
     std::vector<Buffer> buffers;

@@ -42,14 +42,16 @@ Runner::Runner(std::shared_ptr<const Program> program, RunnerOptions options)
     : program_(std::move(program)),
       threads_(allowed_threads(options.threads)),
       team_cost_(options.team_cost),
+      split_cost_(options.split_cost),
       cache_(options.cache) {
     idle_.reserve(max_idle_contexts);
 }
 
 std::shared_ptr<const Specialization> Runner::specialize(std::span<const std::int64_t> symbols) {
     return cache_.find_or_make(symbols, [&] {
-        return anyshape::specialize(program_, symbols,
-                                    {.workers = threads_, .team_cost = team_cost_});
+        return anyshape::specialize(
+            program_, symbols,
+            {.workers = threads_, .team_cost = team_cost_, .split_cost = split_cost_});
     });
 }
 
@@ -129,7 +131,8 @@ void Run::execute() {
 }
 
 void Run::use_team_or_go_alone(std::span<const ReadyStep> steps) {
-    Walk walk(steps, context_->blocks.data(), context_->progress, runner_.threads_);
+    Walk walk(steps, context_->blocks.data(), context_->progress,
+              runner_.program_->description().window);
     if (runner_.threads_ > 1 && specialization_->worth_a_team) {
         walk.reset();
         const Team::Job job{.work = [](void* what, int member) noexcept {

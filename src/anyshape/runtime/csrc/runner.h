@@ -31,6 +31,7 @@ namespace anyshape {
 struct RunnerOptions {
     int threads = 0;  // at most so many; 0: as many as CPUs are allowed
     std::int64_t team_cost = SpecializeOptions{}.team_cost;
+    std::int64_t split_cost = SpecializeOptions{}.split_cost;
     CacheLimits cache;
 };
 
@@ -81,6 +82,7 @@ class Runner {
     const std::shared_ptr<const Program> program_;
     const int threads_;
     const std::int64_t team_cost_;
+    const std::int64_t split_cost_;
     SpecializationCache cache_;
     mutable std::mutex mutex_;
     std::vector<std::unique_ptr<Context>> idle_;

@@ -1,6 +1,7 @@
 #include "specialization.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,11 @@ constexpr std::int64_t unknown_bytes = -1;
 
 // Threads count a little beyond the last task, and that must not overflow.
 constexpr std::int64_t max_tasks = std::int64_t{1} << 48;
+
+// Two of them can be added: 53 days in picoseconds.
+constexpr std::int64_t max_cost = std::int64_t{1} << 62;
+
+double picoseconds(std::int64_t nanoseconds) { return 1e3 * static_cast<double>(nanoseconds); }
 
 // The parts of specialize(), in the order in which they run.
 class Specializer {
@@ -31,6 +37,7 @@ class Specializer {
         place_arena_buffers();
         place_other_buffers();
         shape_outputs();
+        result_.steps.reserve(program_.steps().size());
         for (std::size_t i = 0; i < program_.steps().size(); ++i) ready_step(i);
         fill_blocks();
         judge_cost();
@@ -112,7 +119,9 @@ class Specializer {
         const auto total = checked_add(target.offset, offset);
         if (!total) impossible("offset of buffer", index, offset);
         result_.places[index] = {target.base, *total};
-        if (bytes > 0) result_.memory.aliased_bytes = sum(result_.memory.aliased_bytes, index);
+        std::int64_t& saved =
+            alias.in_place ? result_.memory.in_place_bytes : result_.memory.aliased_bytes;
+        if (bytes > 0) saved = sum(saved, index);
     }
 
     std::int64_t sum(std::int64_t total, std::size_t buffer) const {
@@ -155,12 +164,31 @@ class Specializer {
         if (variant < 0 || variant >= std::ssize(step.variants)) {
             impossible("variant of step", index, variant);
         }
+        const Variant& chosen = step.variants[static_cast<std::size_t>(variant)];
+        const std::int64_t cost = step.cost ? std::max<std::int64_t>(word(*step.cost), 0)
+                                            : unknown_cost;
         result_.steps.push_back({
-            .kernel = tasks > 0 ? step.variants[static_cast<std::size_t>(variant)] : nullptr,
+            .kernel = tasks > 0 ? chosen.kernel : nullptr,
             .tasks = std::max<std::int64_t>(tasks, 1),
-            .block = program_.block_begin(index),
+            .range = range_of(std::max<std::int64_t>(tasks, 1), cost),
+            .block = program_.block_begin(index) + chosen.start,
             .waits = step.waits,
+            .cost = cost,
+            .variant = static_cast<std::uint32_t>(variant),
         });
+    }
+
+    // A quarter of an even share: the last ones to finish are then not far apart. But no range
+    // takes less time than it takes another thread to notice it.
+    std::int64_t range_of(std::int64_t tasks, std::int64_t cost) const {
+        const std::int64_t quarter = std::max<std::int64_t>(1, tasks / (options_.workers * 4));
+        if (cost == unknown_cost) return quarter;
+        const double split_cost = picoseconds(options_.split_cost);
+        if (cost == 0 || static_cast<double>(cost) < split_cost) return tasks;
+        const std::int64_t share = (tasks + options_.workers - 1) / options_.workers;
+        const double per_task = static_cast<double>(cost) / static_cast<double>(tasks);
+        const double least = std::ceil(split_cost / 4 / per_task);  // at most tasks / 4, rounded up
+        return std::min(share, std::max(quarter, static_cast<std::int64_t>(least)));
     }
 
     void fill_blocks() {
@@ -189,14 +217,23 @@ class Specializer {
 
     // Without an estimate, work that can be split is taken to be worth splitting.
     void judge_cost() {
-        const auto& cost = program_.description().cost;
-        if (cost) {
-            result_.brief = word(*cost) < options_.team_cost;
-            result_.worth_a_team = !result_.brief;
-        } else {
-            result_.worth_a_team = std::ranges::any_of(
-                result_.steps, [](const ReadyStep& step) { return step.tasks > 1; });
+        const auto is_shared = [](const ReadyStep& step) { return step.range < step.tasks; };
+        const auto& steps = result_.steps;
+        const bool unknown = std::ranges::any_of(
+            steps, [](const ReadyStep& step) { return step.cost == unknown_cost; });
+        if (unknown) {
+            result_.worth_a_team = std::ranges::any_of(steps, is_shared);
+            return;
         }
+        double shared = 0;
+        result_.cost = 0;
+        for (const ReadyStep& step : steps) {
+            result_.cost = std::min(result_.cost + std::min(step.cost, max_cost), max_cost);
+            if (is_shared(step)) shared += static_cast<double>(step.cost);
+        }
+        const double team_cost = picoseconds(options_.team_cost);
+        result_.brief = static_cast<double>(result_.cost) < team_cost;
+        result_.worth_a_team = shared > 0 && shared >= team_cost;
     }
 
     [[noreturn]] static void impossible(const char* what, std::size_t index, std::int64_t value) {

@@ -37,19 +37,25 @@ struct Place {
     std::int64_t offset = 0;
 };
 
+inline constexpr std::int64_t unknown_cost = -1;
+
 // A step with its numbers. A step without work has no kernel and one task, so that whoever waits
 // for it also waits for what it waits for.
 struct ReadyStep {
     Kernel kernel = nullptr;
     std::int64_t tasks = 1;
-    std::size_t block = 0;  // begin of its words
+    std::int64_t range = 1;  // tasks that a thread takes at a time; all of them: it is not split
+    std::size_t block = 0;   // begin of its words
     std::span<const std::uint32_t> waits;
+    std::int64_t cost = unknown_cost;  // picoseconds on one thread
+    std::uint32_t variant = 0;
 };
 
 struct MemoryReport {
     std::int64_t arena_bytes = 0;
     std::int64_t lower_bound_bytes = 0;  // the most that lives at one step
     std::int64_t aliased_bytes = 0;      // saved by results that are names of other buffers
+    std::int64_t in_place_bytes = 0;     // saved by results that are written over operands
     std::int64_t output_bytes = 0;
 };
 
@@ -65,6 +71,7 @@ struct Specialization {
     std::vector<std::int64_t> buffer_bytes;  // by buffer; -1 where the program does not say
     std::vector<Place> places;               // by buffer
     MemoryReport memory;
+    std::int64_t cost = unknown_cost;  // of all steps; unknown if that of any step is
     bool worth_a_team = false;
     bool brief = false;  // known to take a few microseconds
 
@@ -75,7 +82,8 @@ struct Specialization {
 // What level 2 must know beside the program and the symbols.
 struct SpecializeOptions {
     int workers = 1;                  // threads that a run may use: slices of per-worker buffers
-    std::int64_t team_cost = 10'000;  // nanoseconds: shorter runs do not call the team
+    std::int64_t team_cost = 10'000;  // nanoseconds: runs with less to share do not call the team
+    std::int64_t split_cost = 3'000;  // nanoseconds: shorter steps are not split
 };
 
 // Throws CheckFailed or ImpossibleSize.

@@ -24,7 +24,7 @@ class Validator {
         count("buffers", program_.buffers.size());
         count("steps", program_.steps.size());
         within("the program");
-        word("cost", program_.cost);
+        complain_unless(program_.window > 0, "a window of no steps");
         for (const Input& input : program_.inputs) check_input(input);
         for (std::size_t i = 0; i < program_.buffers.size(); ++i) check_buffer(i);
         for (std::size_t i = 0; i < program_.outputs.size(); ++i) check_output(i);
@@ -73,6 +73,7 @@ class Validator {
         const bool is_alias = buffer.kind == BufferKind::alias;
         complain_unless(is_alias || !buffer.offset, "only aliases have an offset");
         complain_unless(is_arena || !buffer.per_worker, "only arena buffers are per worker");
+        complain_unless(is_alias || !buffer.in_place, "only aliases are in place");
         complain_unless(is_arena || buffer.conflicts.empty(), "only arena buffers conflict");
         switch (buffer.kind) {
             case BufferKind::input:
@@ -124,13 +125,15 @@ class Validator {
         const Step& step = program_.steps[number];
         within("step " + std::to_string(number) + " (" + step.name + ")");
         complain_unless(!step.variants.empty(), "it has no kernel");
-        for (const Kernel kernel : step.variants) {
-            complain_unless(kernel != nullptr, "a kernel without an address");
+        for (const Variant& variant : step.variants) {
+            complain_unless(variant.kernel != nullptr, "a kernel without an address");
+            complain_unless(variant.start <= step.block.size(), "a kernel's words are not there");
         }
         complain_unless(step.variant || step.variants.size() == 1,
                         "several kernels and no word that chooses");
         word("variant", step.variant);
         word("tasks", step.tasks);
+        word("cost", step.cost);
         count("words of a block", step.block.size());
         for (const Source& source : step.block) check_source(source);
         for (const std::uint32_t wait : step.waits) {

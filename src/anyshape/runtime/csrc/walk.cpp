@@ -23,11 +23,15 @@ void Walk::reset() noexcept {
 void Walk::together(int worker) noexcept {
     constexpr int patience = 4096;
     int idle_looks = 0;
+    std::size_t open = 0;  // the first step that is not known to be done
     for (std::size_t step = 0; step < steps_.size();) {
         if (all_taken_.load(std::memory_order_relaxed)) return;
         if (taken(step)) {
             ++step;
-        } else if (work_ahead(step, worker)) {
+            continue;
+        }
+        while (open < step && done(open)) ++open;
+        if (work_within(step, std::min(open + window_, steps_.size()), worker)) {
             idle_looks = 0;
         } else if (++idle_looks < patience) {
             cpu_relax();
@@ -43,30 +47,30 @@ bool Walk::taken(std::size_t step) const noexcept {
     return progress_[step].taken.load(std::memory_order_relaxed) >= steps_[step].tasks;
 }
 
-bool Walk::ready(std::size_t step) const noexcept {
-    return std::ranges::all_of(steps_[step].waits, [&](std::uint32_t other) {
-        return progress_[other].done.load(std::memory_order_acquire) == steps_[other].tasks;
-    });
+bool Walk::done(std::size_t step) const noexcept {
+    return progress_[step].done.load(std::memory_order_acquire) == steps_[step].tasks;
 }
 
-bool Walk::work_ahead(std::size_t from, int worker) noexcept {
-    const std::size_t end = std::min(from + window, steps_.size());
+bool Walk::ready(std::size_t step) const noexcept {
+    return std::ranges::all_of(steps_[step].waits,
+                               [&](std::uint32_t other) { return done(other); });
+}
+
+bool Walk::work_within(std::size_t from, std::size_t end, int worker) noexcept {
     for (std::size_t step = from; step < end; ++step) {
         if (!taken(step) && ready(step) && work_on(step, worker)) return true;
     }
     return false;
 }
 
-// Ranges are a quarter of an even share: the last ones to finish are then not far apart.
 bool Walk::work_on(std::size_t number, int worker) noexcept {
     const ReadyStep& step = steps_[number];
     StepProgress& progress = progress_[number];
-    const std::int64_t range = std::max<std::int64_t>(1, step.tasks / (threads_ * 4));
     bool worked = false;
     while (true) {
-        const std::int64_t first = progress.taken.fetch_add(range, std::memory_order_relaxed);
+        const std::int64_t first = progress.taken.fetch_add(step.range, std::memory_order_relaxed);
         if (first >= step.tasks) return worked;
-        const std::int64_t last = std::min(first + range, step.tasks);
+        const std::int64_t last = std::min(first + step.range, step.tasks);
         if (step.kernel != nullptr) step.kernel(blocks_ + step.block, first, last, worker);
         progress.done.fetch_add(last - first, std::memory_order_release);
         worked = true;

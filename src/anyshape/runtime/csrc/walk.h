@@ -2,8 +2,9 @@
 //
 // Each step has a counter of tasks taken and one of tasks done. A thread takes a range of tasks of
 // the first step that is ready and has some left; a step is ready when all steps it waits for are
-// done. Nobody stops while there is something to do within the next few steps, so independent
-// steps overlap.
+// done. Nobody stops while there is something to do within the window, so independent steps
+// overlap. The window begins at the first step that is not done, as far as a thread knows: no step
+// starts before those that lie a window before it are done.
 //
 // Ownership: a Walk refers to a specialization's steps, a run's blocks and its counters.
 // Thread-safety: the members of a team call together() at the same time, alone() is for one thread.
@@ -26,10 +27,10 @@ struct StepProgress {
 
 class Walk {
    public:
-    // `progress` has an element for each step. `threads` is how many will come at most.
+    // `progress` has an element for each step.
     Walk(std::span<const ReadyStep> steps, const std::int64_t* blocks,
-         std::span<StepProgress> progress, int threads) noexcept
-        : steps_(steps), blocks_(blocks), progress_(progress), threads_(threads) {}
+         std::span<StepProgress> progress, std::size_t window) noexcept
+        : steps_(steps), blocks_(blocks), progress_(progress), window_(window) {}
 
     void alone() const noexcept;
 
@@ -40,18 +41,16 @@ class Walk {
     void together(int worker) noexcept;
 
    private:
-    // How far a thread looks beyond the first step that still has tasks.
-    static constexpr std::size_t window = 8;
-
     bool taken(std::size_t step) const noexcept;
+    bool done(std::size_t step) const noexcept;
     bool ready(std::size_t step) const noexcept;
     bool work_on(std::size_t step, int worker) noexcept;
-    bool work_ahead(std::size_t from, int worker) noexcept;
+    bool work_within(std::size_t from, std::size_t end, int worker) noexcept;
 
     std::span<const ReadyStep> steps_;
     const std::int64_t* blocks_;
     std::span<StepProgress> progress_;
-    int threads_;
+    std::size_t window_;
     std::atomic<bool> all_taken_ = false;
 };
 

@@ -1,0 +1,166 @@
+"""What flops, operations and bytes cost on this machine: measured once, kept on disk.
+
+A few small graphs are compiled and timed on one thread, the quickest of several calls counts. That
+takes a fraction of a second when the first program of a machine is compiled, and never again as
+long as the cache folder lives. Without such a folder, or where the options say so, the defaults of
+`MachineCosts` stand. Constants only steer choices: nothing that is computed depends on them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from anyshape.base.options import Options
+from anyshape.codegen.private_folder import open_private_folder, read_file, write_file
+from anyshape.ir.graph import Graph
+from anyshape.ir.text.parser import parse
+from anyshape.plan.costs import MachineCosts
+from anyshape.runtime import cpu_identity, machine
+
+FORMAT_VERSION = 1
+FEMTOSECONDS = 1e15
+SECONDS_PER_PROBE = 0.015
+
+Run = Callable[..., object]
+CompileGraph = Callable[[Graph], Run]
+
+_LOG = logging.getLogger(__name__)
+
+
+def machine_costs(options: Options, threads: int, compile_graph: CompileGraph) -> MachineCosts:
+    """This machine's constants for so many threads. `compile_graph` must not ask for them."""
+    known = DEFAULTS
+    if options.calibrate and options.cache_dir is not None:
+        known = _kept_or_measured(options.cache_dir, compile_graph)
+    return replace(known, threads=threads, cache_bytes=_cache_bytes())
+
+
+DEFAULTS = MachineCosts()
+
+
+def _cache_bytes() -> int:
+    return machine().l2_bytes or DEFAULTS.cache_bytes
+
+
+# --- on disk --------------------------------------------------------------------------------------
+
+
+_KNOWN: dict[Path, MachineCosts] = {}  # by folder: what this process has read or measured
+
+
+def _kept_or_measured(folder: Path, compile_graph: CompileGraph) -> MachineCosts:
+    if folder not in _KNOWN:
+        _KNOWN[folder] = _read_or_measured(folder, compile_graph)
+    return _KNOWN[folder]
+
+
+def _read_or_measured(folder: Path, compile_graph: CompileGraph) -> MachineCosts:
+    name = f"costs-{hashlib.sha256(cpu_identity().encode()).hexdigest()[:16]}.json"
+    try:
+        with open_private_folder(folder, create=True) as opened:
+            return _decoded(read_file(opened, name))
+    except (OSError, ValueError, TypeError):
+        pass  # there is none yet, or it is damaged: both are a reason to measure
+    measured = measure(compile_graph)
+    try:
+        with open_private_folder(folder, create=True) as opened:
+            write_file(opened, name, _encoded(measured))
+    except OSError as error:
+        _LOG.warning("measured costs cannot be kept: %s", error)
+    return measured
+
+
+def _encoded(costs: MachineCosts) -> bytes:
+    return json.dumps({"version": FORMAT_VERSION, **asdict(costs)}).encode()
+
+
+def _decoded(content: bytes) -> MachineCosts:
+    """Raises ValueError or TypeError if that is not what we wrote."""
+    found = json.loads(content)
+    if not isinstance(found, dict):
+        raise TypeError("written by somebody else")
+    found = cast(dict[str, object], found)
+    numbers = {name: value for name, value in found.items() if isinstance(value, int)}
+    if numbers.pop("version", None) != FORMAT_VERSION or len(numbers) + 1 != len(found):
+        raise ValueError("written by another version")
+    if any(value <= 0 for value in numbers.values()):
+        raise ValueError("a cost that is not positive")
+    return MachineCosts(**numbers)
+
+
+# --- measuring ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A graph in which one thing costs nearly all of the time, and how often it does it."""
+
+    text: str
+    shapes: tuple[tuple[int, ...], ...]
+    count: int
+
+
+def _graph(params: str, result: str, *ops: str) -> str:
+    lines = "\n".join(f"  %{number} = {op}" for number, op in enumerate(ops))
+    axes = "axes { n: 0..   m: 0.. }"
+    return f"{axes}\ngraph probe({params}) -> {result} {{\n{lines}\n  return %{len(ops) - 1}\n}}\n"
+
+
+def _product(rows: int, size: int) -> Probe:
+    type_ = "f32[n, m]"
+    text = _graph(
+        f"x: {type_}, w: f32[m, m]", type_, f"dot(x, w) {{contract=([1], [0])}} : {type_}"
+    )
+    return Probe(text, ((rows, size), (size, size)), 2 * rows * size * size)
+
+
+def _chain(elements: int, length: int) -> Probe:
+    """Operations that depend on each other: neither memory nor folding makes them quicker."""
+    operands = ["x", *(f"%{number}" for number in range(length))]
+    ops = [
+        f"{'mul' if number % 2 else 'add'}({operands[number]}, x) : f32[n]"
+        for number in range(length)
+    ]
+    return Probe(_graph("x: f32[n]", "f32[n]", *ops), ((elements,),), elements * length)
+
+
+def _copy(elements: int) -> Probe:
+    text = _graph("x: f32[n]", "f32[n]", "relu(x) : f32[n]")
+    return Probe(text, ((elements,),), 8 * elements)
+
+
+def measure(compile_graph: CompileGraph) -> MachineCosts:
+    """The constants of this machine, in a fraction of a second."""
+    l2, l3 = _cache_bytes(), machine().l3_bytes or 1 << 25
+    flop, operation, cached, memory = (
+        max(1, round(_seconds(probe, compile_graph) * FEMTOSECONDS / probe.count))
+        for probe in (
+            _product(96, 512),
+            _chain(4096, 64),
+            _copy(l2 // 16),
+            _copy(min(l3, 1 << 26) // 4),
+        )
+    )
+    return MachineCosts(flop, operation, cached, max(cached, memory))
+
+
+def _seconds(probe: Probe, compile_graph: CompileGraph) -> float:
+    """The quickest of the calls that fit into the time of a probe; at least three."""
+    run = compile_graph(parse(probe.text))
+    arrays = [np.ones(shape, np.float32) for shape in probe.shapes]
+    found: list[float] = []
+    end = time.perf_counter() + SECONDS_PER_PROBE
+    while len(found) < 3 or time.perf_counter() < end:
+        start = time.perf_counter()
+        run(*arrays)
+        found.append(time.perf_counter() - start)
+    return min(found)

@@ -1,0 +1,79 @@
+"""What every executor can be asked: one interface for native, stepwise and reference execution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, NamedTuple, Protocol
+
+from anyshape.execute.capabilities import Capabilities
+from anyshape.execute.specialization import Specialization
+from anyshape.ir.node import Node
+from anyshape.ir.types import Array
+from anyshape.observe.explain import KernelSummary
+from anyshape.runtime.program import Metrics
+
+Run = Callable[[Sequence[Any]], tuple[Array, ...]]
+"""Arrays in, results out. Sizes that do not fit raise failures of the runtime, or typed errors."""
+
+
+class ExecutableMemory(NamedTuple):
+    """Bytes that an Executable holds between calls. Results belong to the caller."""
+
+    weights: int  # constants, in each form that a kernel reads
+    code: int
+    specializations: int
+    idle_arenas: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepRun:
+    """One step of one call, just after it ran. `values` are copies of what it computed."""
+
+    number: int
+    name: str
+    node: Node
+    nanoseconds: int
+    values: tuple[Array, ...]
+
+
+class RunCounter:
+    """How many calls there were, from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.runs = 0
+
+    def add(self) -> None:
+        with self._lock:
+            self.runs += 1
+
+
+class Executor(Protocol):
+    """A compiled graph, seen by its `Executable`. Safe to use from many threads."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    @property
+    def threads(self) -> int:
+        """The most threads that a call uses."""
+        ...
+
+    @property
+    def run(self) -> Run: ...
+
+    def steps(self, arrays: Sequence[Any]) -> Iterator[StepRun]:
+        """One call, a step at a time, in the order of the schedule."""
+        ...
+
+    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
+        """Everything that depends on a binding, made now if it is new."""
+        ...
+
+    def metrics(self) -> Metrics: ...
+
+    def memory(self) -> ExecutableMemory: ...
+
+    def kernels(self) -> KernelSummary: ...

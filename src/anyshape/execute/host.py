@@ -1,0 +1,188 @@
+"""The executor of graphs with host nodes: native segments, and the host nodes between them.
+
+A host node means what its reference computes. Its regions are plans as well, so `cond` runs one
+branch, and a loop runs native code in each iteration; nothing is compiled after level 1. Facts are
+checked as soon as their sizes are known: natively where the inputs decide them, here where a host
+node does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, replace
+from itertools import count
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+from anyshape.base.errors import UnsupportedError, VerifyError
+from anyshape.execute.executor import ExecutableMemory, Executor, StepRun
+from anyshape.execute.regions import HostStep, Make, RegionPlan, SegmentStep, Step, plan_graph
+from anyshape.execute.specialization import Specialization
+from anyshape.execute.tensors import as_numpy
+from anyshape.ir.graph import Graph
+from anyshape.ir.interpret import TOKEN_VALUE, Interpreter, check_facts, entry_plan
+from anyshape.ir.types import Array, TensorType
+from anyshape.observe.explain import KernelSummary
+from anyshape.passes.segments import host_nodes
+from anyshape.runtime.failures import RuntimeFailure
+from anyshape.runtime.program import Metrics
+from anyshape.sym import Symbol
+
+Sizes = dict[Symbol, int]
+
+_NOTHING = np.empty(0, np.bool_)
+"""Stands in slots that hold no value."""
+
+
+class HostExecutor:
+    """Runs a divided graph. Holds nothing of a call, so many threads may use it at once."""
+
+    def __init__(self, graph: Graph, make: Make) -> None:
+        self.plan = plan_graph(graph, make)
+        entry, *self._steps = self.plan.steps
+        assert isinstance(entry, SegmentStep)
+        self.entry = entry.executor
+        self.capabilities = self.entry.capabilities
+        self.threads = self.entry.threads
+        self._bindings = entry_plan(graph)
+        self._interpreter = Interpreter(graph.weights, graph.locations)
+        self._takes = tuple(isinstance(type_, TensorType) for type_ in graph.body.params)
+        typed = zip(self.plan.results, graph.results, strict=True)
+        self._results = tuple(s for s, value in typed if isinstance(value.type, TensorType))
+
+    def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
+        """The tensors among the results, each with memory of its own."""
+        entered = self.entry.run(arrays)  # first of all: it checks the inputs
+        inputs, values, sizes = self._enter(arrays, entered)
+        self._walk(self._steps, values, sizes)
+        return _owned([values[slot] for slot in self._results], [*inputs, *self.plan.constants])
+
+    def _enter(
+        self, arrays: Sequence[Any], entered: tuple[Array, ...]
+    ) -> tuple[list[Array], list[Array], Sizes]:
+        """The inputs as arrays, the slots and the sizes when the entry has run."""
+        inputs = [np.asarray(as_numpy(array), order="C") for array in arrays]
+        given = iter(inputs)
+        args = [next(given) if takes else TOKEN_VALUE for takes in self._takes]
+        sizes = self._bindings.binding([array.shape for array in inputs])
+        return inputs, _slots(self.plan, args, entered), sizes
+
+    def _region(self, plan: RegionPlan, args: Sequence[Array], sizes: Sizes) -> tuple[Array, ...]:
+        """The results of a host node's region; `sizes` gains the symbols bound on the way."""
+        args = tuple(map(np.asarray, args))  # NumPy gives scalars for elements
+        for symbol, param, axis in plan.sizes:
+            sizes.setdefault(symbol, args[param].shape[axis])
+        check_facts(plan.facts, sizes)
+        values = _slots(plan, args)
+        self._walk(plan.steps, values, sizes)
+        return tuple(values[slot] for slot in plan.results)
+
+    def _walk(self, steps: Sequence[Step], values: list[Array], sizes: Sizes) -> None:
+        for step in steps:
+            if isinstance(step, SegmentStep):
+                results = _run_segment(step, values, sizes)
+            else:
+                results = self._run_host(step, values, sizes)
+            _store(step, results, values)
+
+    def _run_host(self, step: HostStep, values: list[Array], sizes: Sizes) -> tuple[Array, ...]:
+        def run(index: int, args: Sequence[Array], inner: Sizes) -> tuple[Array, ...]:
+            return self._region(step.regions[index], args, inner)
+
+        operands = tuple(values[slot] for slot in step.operands)
+        results = self._interpreter.apply(step.node, operands, sizes, run)
+        check_facts(step.facts, sizes)
+        return results
+
+    def steps(self, arrays: Sequence[Any]) -> Iterator[StepRun]:
+        """Kernels and host nodes of the graph in order; what regions do is one step."""
+        numbers = count()
+        for run in self.entry.steps(arrays):
+            yield replace(run, number=next(numbers))
+        _, values, sizes = self._enter(arrays, self.entry.run(arrays))
+        for step in self._steps:
+            if isinstance(step, SegmentStep):
+                for run in step.executor.steps(_arguments(step, values, sizes)):
+                    yield replace(run, number=next(numbers))
+                results = _run_segment(step, values, sizes)
+            else:
+                started = perf_counter_ns()
+                results = self._run_host(step, values, sizes)
+                spent = perf_counter_ns() - started
+                seen = tuple(map(np.array, results))
+                yield StepRun(next(numbers), step.node.op.name, step.node, spent, seen)
+            _store(step, results, values)
+
+    # --- reports ------------------------------------------------------------------------------
+
+    @property
+    def segments(self) -> tuple[Executor, ...]:
+        """Every native program: the entry, those of the graph, and those inside regions."""
+        return tuple(step.executor for step in self.plan.segments)
+
+    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
+        """Of the entry: the other segments depend on sizes that host nodes compute."""
+        return self.entry.specialize(sizes)
+
+    def metrics(self) -> Metrics:
+        """Counters of all segments together."""
+        return Metrics(*map(sum, zip(*(s.metrics() for s in self.segments), strict=True)))
+
+    def memory(self) -> ExecutableMemory:
+        """What all segments hold."""
+        return ExecutableMemory(*map(sum, zip(*(s.memory() for s in self.segments), strict=True)))
+
+    def kernels(self) -> KernelSummary:
+        """Of all segments; a kernel that two of them share is counted twice."""
+        found = (astuple(segment.kernels()) for segment in self.segments)
+        return KernelSummary(*map(sum, zip(*found, strict=True)))
+
+
+def _slots(plan: RegionPlan, args: Sequence[Array], computed: Sequence[Array] = ()) -> list[Array]:
+    empty = [_NOTHING] * (plan.computed - len(computed))
+    return [*args, *plan.constants, *computed, *empty]
+
+
+def _arguments(step: SegmentStep, values: list[Array], sizes: Sizes) -> tuple[Array, ...]:
+    told = (np.empty((sizes[symbol], 0), np.bool_) for symbol in step.sizes)
+    return (*(values[slot] for slot in step.operands), *told)
+
+
+def _run_segment(step: SegmentStep, values: list[Array], sizes: Sizes) -> tuple[Array, ...]:
+    arguments = _arguments(step, values, sizes)
+    try:
+        return step.executor.run(arguments)
+    except RuntimeFailure as failure:
+        shapes = [array.shape for array in arguments]
+        raise VerifyError(f"a segment on {shapes}", failure.message()) from failure
+
+
+def _store(step: Step, results: tuple[Array, ...], values: list[Array]) -> None:
+    """The results in their slots; what nothing needs any more is let go."""
+    for slot, result in zip(step.results, results, strict=True):
+        values[slot] = result
+    for slot in step.over:
+        values[slot] = _NOTHING
+
+
+def _owned(results: Sequence[Array], lent: Sequence[Array]) -> tuple[Array, ...]:
+    """Results as they are, or copies of those that share memory with `lent` or each other.
+
+    A branch may give back what it was given; only the run shows whether it did.
+    """
+    owned: list[Array] = []
+    for array in results:
+        shared = any(np.may_share_memory(array, other) for other in (*lent, *owned))
+        owned.append(array.copy() if shared else array)
+    return tuple(owned)
+
+
+def refuse_host_nodes(graph: Graph) -> None:
+    """For `strict`: names every host node, with how often and where it occurs."""
+    places: dict[str, list[str]] = {}
+    for node in host_nodes(graph.body):
+        places.setdefault(node.op.name, []).append(str(graph.locations.of(node) or ""))
+    if places:
+        raise UnsupportedError(places)

@@ -1,0 +1,95 @@
+"""What the native runtime refuses, in the words of the model.
+
+The runtime knows inputs by number and sizes as integers. The binding plan knows axes, facts and
+where they come from: it makes the same checks again, in Python, and its error is the one raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from anyshape.base.errors import AnyshapeError, DimError, DTypeError, InputError, OperandError
+from anyshape.execute.tensors import is_torch, shape_of
+from anyshape.ir.graph import Graph
+from anyshape.ir.interpret import tensor_inputs
+from anyshape.ir.types import DTYPES
+from anyshape.runtime.failures import (
+    CheckFailedError,
+    ImpossibleSizeError,
+    InputCountError,
+    InputDtypeError,
+    InputKindError,
+    InputRankError,
+    RuntimeFailure,
+)
+from anyshape.sym import BindingPlan
+
+
+def in_words_of_model(
+    failure: RuntimeFailure, graph: Graph, plan: BindingPlan, arrays: Sequence[object]
+) -> AnyshapeError:
+    """The error to raise instead of `failure`, which a call with `arrays` met."""
+    match failure:
+        case InputCountError():
+            return _count(failure, graph)
+        case InputKindError(name=name, found=found):
+            problem = f"is a {found} that is not dense memory of this machine"
+            return InputError(name, problem, f"pass a NumPy array: np.asarray({name})")
+        case InputDtypeError():
+            return _dtype(failure, arrays[failure.input])
+        case InputRankError() | CheckFailedError() | ImpossibleSizeError():
+            return _sizes(failure, plan, arrays)
+        case _:
+            return failure
+
+
+def too_large(failure: RuntimeFailure, given: str) -> AnyshapeError:
+    """For sizes that break no fact: what is computed from them fits no integer, or no memory."""
+    match failure:
+        case CheckFailedError():
+            return DimError(given, "sizes computed from these do not fit 64 bits")
+        case ImpossibleSizeError(subject=subject, value=value):
+            return DimError(given, f"impossible {subject}: {value}")
+        case _:
+            return failure
+
+
+def _count(failure: InputCountError, graph: Graph) -> OperandError:
+    signature = f"{graph.name}({', '.join(name for name, _ in tensor_inputs(graph))})"
+    problem = f"got {failure.found} arrays, expected {failure.expected}"
+    return OperandError(f"graph '{graph.name}'", problem, signature)
+
+
+def _dtype(failure: InputDtypeError, array: object) -> DTypeError:
+    fix = f"pass {failure.name}.astype('{failure.expected}')"
+    if is_torch(array):
+        fix = f"pass {failure.name}.to(torch.{failure.expected})"
+    expected, found = _short(failure.expected), _short(failure.found)
+    return DTypeError(f"input '{failure.name}'", expected, found, fix)
+
+
+def _short(name: str) -> str:
+    """`f32` for `float32`; types that graphs have not keep their names."""
+    kind: Any = getattr(ml_dtypes, name, name)
+    by_numpy = {dtype.numpy: str(dtype) for dtype in DTYPES.values()}
+    try:
+        return by_numpy.get(np.dtype(kind), name)
+    except TypeError:
+        return name
+
+
+def _sizes(failure: RuntimeFailure, plan: BindingPlan, arrays: Sequence[object]) -> AnyshapeError:
+    shapes = [shape_of(array) for array in arrays]
+    try:
+        plan.solve(shapes)
+    except AnyshapeError as error:
+        return error
+    # Python's integers do not overflow, the shape program's do: only that is left.
+    given = ", ".join(
+        f"{name} of {list(shape)}" for (name, _), shape in zip(plan.inputs, shapes, strict=True)
+    )
+    return too_large(failure, given)

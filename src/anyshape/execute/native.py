@@ -1,0 +1,141 @@
+"""The native executor: a graph of kernels as one program of the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from anyshape.base.errors import BindingNamesError, UnboundAxisError
+from anyshape.execute.assemble import Assembled
+from anyshape.execute.capabilities import Capabilities
+from anyshape.execute.executor import ExecutableMemory, Run, StepRun
+from anyshape.execute.input_errors import too_large
+from anyshape.execute.specialization import Specialization, split_buffers, weights_bytes
+from anyshape.execute.tensors import shape_of
+from anyshape.ir.graph import Graph
+from anyshape.ir.node import Value
+from anyshape.ir.types import Array
+from anyshape.loop.printer import kernel_text
+from anyshape.observe.explain import KernelSummary
+from anyshape.plan.schedule import Schedule, StepPlan, outputs_of
+from anyshape.runtime.failures import RuntimeFailure
+from anyshape.runtime.program import Metrics, Stepper
+from anyshape.sym import BindingPlan, Dim, Symbol
+from anyshape.sym.bindings import Binding
+
+NATIVE: Final = Capabilities("native", threads=True)
+
+
+class NativeExecutor:
+    """One program: every call is one native call, on a team of threads where that pays."""
+
+    def __init__(self, plan: Schedule, assembled: Assembled, bindings: BindingPlan) -> None:
+        self.capabilities: Final = NATIVE
+        self.plan = plan
+        self.assembled = assembled
+        self.bindings = bindings
+        self._repeats = _repeats(plan.graph)
+        # Without repeats it is the runtime's own function: one more Python call would be felt.
+        self.run: Run = self._run_repeated if self._repeats else assembled.program.run
+
+    def _run_repeated(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
+        return self.results(self.assembled.program.run(arrays))
+
+    def results(self, outputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        """From the program's outputs: one that is returned twice is copied, as results may not
+        share memory."""
+        if not self._repeats:
+            return outputs
+        seen: set[int] = set()
+        results: list[Array] = []
+        for number in self._repeats:
+            results.append(outputs[number].copy() if number in seen else outputs[number])
+            seen.add(number)
+        return tuple(results)
+
+    # --- level 2 ------------------------------------------------------------------------------
+
+    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
+        symbols = [step.affine.symbol for step in self.bindings.steps]
+        binding = complete_binding(symbols, sizes, self.plan.graph)
+        self.bindings.check(binding)
+        try:
+            native = self.assembled.program.specialize([binding[symbol] for symbol in symbols])
+        except RuntimeFailure as failure:
+            given = ", ".join(f"{symbol}={size}" for symbol, size in binding.items())
+            raise too_large(failure, given) from None
+        return Specialization(self.plan, symbols, native)
+
+    # --- one step at a time -------------------------------------------------------------------
+
+    def steps(self, arrays: Sequence[Any]) -> Iterator[StepRun]:
+        """The same kernels on the same memory, with a look at every value in between."""
+        stepper = self.assembled.program.stepwise(arrays)
+        sizes = self.bindings.solve([shape_of(array) for array in arrays])
+        named = zip(self.plan.steps, self.assembled.program.description.steps, strict=True)
+        for number, (step, described) in enumerate(named):
+            spent = stepper.step()
+            yield StepRun(number, described.name, step.node, spent, _values(stepper, step, sizes))
+
+    # --- reports ------------------------------------------------------------------------------
+
+    @property
+    def threads(self) -> int:
+        return self.assembled.program.threads
+
+    def metrics(self) -> Metrics:
+        return self.assembled.program.metrics()
+
+    def memory(self) -> ExecutableMemory:
+        metrics = self.metrics()
+        weights = weights_bytes(self.plan)
+        code = self.assembled.code_bytes
+        return ExecutableMemory(weights, code, metrics.bytes, metrics.idle_arena_bytes)
+
+    def kernels(self) -> KernelSummary:
+        distinct = {kernel_text(kernel) for kernel in self.assembled.kernels}
+        steps, text_bytes = len(self.plan.steps), sum(map(len, distinct))
+        code_bytes, origins = self.assembled.code_bytes, self.assembled.origins
+        where = (origins.memory, origins.disk, origins.compiled)
+        return KernelSummary(steps, len(distinct), text_bytes, code_bytes, *where)
+
+
+def complete_binding(symbols: Sequence[Symbol], sizes: Mapping[str, int], graph: Graph) -> Binding:
+    """The size of each symbol: given by name, or following from the others by the facts."""
+    names = {symbol.name: symbol for symbol in symbols}
+    given = {names[name]: size for name, size in sizes.items() if name in names}
+    binding = given if len(given) == len(symbols) else _with_derived(given, graph)
+    missing = sorted(symbol.name for symbol in symbols if symbol not in binding)
+    unknown = sorted(sizes.keys() - names)
+    if missing or unknown:
+        raise BindingNamesError(missing, unknown, tuple(names))
+    return binding
+
+
+def _with_derived(given: Binding, graph: Graph) -> Binding:
+    """Also the sizes that equalities give, by a plan whose only input is the binding."""
+    pattern = ("the binding", tuple(map(Dim.of, given)))
+    try:
+        plan = BindingPlan.make([pattern], graph.facts, graph.body.born)
+    except UnboundAxisError:  # the caller names what is missing
+        return given
+    return plan.solve([tuple(given.values())])
+
+
+def _values(stepper: Stepper, step: StepPlan, sizes: Binding) -> tuple[Array, ...]:
+    _, written = split_buffers(step)
+    pairs = zip(written, step.node.results, strict=True)
+    return tuple(_value(stepper.buffer(number), value, sizes) for number, value in pairs)
+
+
+def _value(memory: Array, value: Value, sizes: Binding) -> Array:
+    shape = tuple(dim.evaluate(sizes) for dim in value.tensor.shape)
+    return memory.copy().view(value.tensor.dtype.numpy).reshape(shape)
+
+
+def _repeats(graph: Graph) -> tuple[int, ...]:
+    """The output of each result, if some result is returned more than once."""
+    outputs = outputs_of(graph)
+    if len(outputs) == len(graph.results):
+        return ()
+    return tuple(outputs.index(value) for value in graph.results)

@@ -1,0 +1,73 @@
+"""The reference executor: the interpreter, which defines what a graph means.
+
+Slow, exact about types, and able to run everything. It compiles nothing, so it has no
+specializations and no kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter_ns
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from anyshape.base.errors import CapabilityError
+from anyshape.execute.capabilities import Capabilities
+from anyshape.execute.executor import ExecutableMemory, RunCounter, StepRun
+from anyshape.execute.tensors import as_numpy
+from anyshape.ir.graph import Graph
+from anyshape.ir.interpret import evaluate
+from anyshape.ir.node import Node
+from anyshape.ir.opdef import PARAM
+from anyshape.ir.types import Array
+from anyshape.observe.explain import KernelSummary
+from anyshape.runtime.program import Metrics
+from anyshape.sym import Symbol
+
+REFERENCE: Final = Capabilities("reference", specializations=False)
+
+
+class ReferenceExecutor:
+    """A graph as it was given, evaluated node by node."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.capabilities: Final = REFERENCE
+        self.threads: Final = 1
+        self._graph = graph
+        self._counter = RunCounter()
+
+    def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
+        results = evaluate(self._graph, *map(as_numpy, arrays))
+        self._counter.add()
+        return tuple(map(np.array, results))  # a node may give a view of an input or a constant
+
+    def steps(self, arrays: Sequence[Any]) -> Iterator[StepRun]:
+        """The nodes; all of them have run before the first is seen."""
+        seen: list[StepRun] = []
+        started = perf_counter_ns()
+
+        def observe(node: Node, results: tuple[Array, ...], sizes: dict[Symbol, int]) -> None:
+            nonlocal started
+            if node.op is not PARAM:
+                spent = perf_counter_ns() - started
+                values = tuple(map(np.array, results))
+                seen.append(StepRun(len(seen), node.op.name, node, spent, values))
+            started = perf_counter_ns()
+
+        evaluate(self._graph, *map(as_numpy, arrays), observe=observe)
+        return iter(seen)
+
+    def specialize(self, sizes: Mapping[str, int]) -> NoReturn:
+        fix = "compile with executor='native'"
+        raise CapabilityError("reference", "has no specializations", fix)
+
+    def metrics(self) -> Metrics:
+        """Only runs are counted: there is no cache."""
+        return Metrics(0, 0, 0, 0, 0, 0, self._counter.runs, 0, 0, 0)
+
+    def memory(self) -> ExecutableMemory:
+        return ExecutableMemory(0, 0, 0, 0)
+
+    def kernels(self) -> KernelSummary:
+        return KernelSummary()

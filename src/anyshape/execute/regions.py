@@ -1,0 +1,212 @@
+"""Divided regions, ready to run: a tree of plans that say what happens in which order.
+
+A *slot* holds one value while a region runs: first the parameters, then the constants, then what
+the steps compute. A step is a segment, which is one native program, or a host node with the plans
+of its regions.
+
+Sizes need no slots. A segment solves its symbols from the shapes of its operands, like any other
+program; those that are no axis of an operand are told by operands of their own, of shape [n, 0]:
+they have a size and no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Set
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import cast
+
+from anyshape.execute.executor import Executor
+from anyshape.ir.graph import Graph
+from anyshape.ir.interpret import TOKEN_VALUE
+from anyshape.ir.literal import TensorLiteral
+from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.opdef import PARAM, ParamAttrs
+from anyshape.ir.types import Array, TensorType, bool_
+from anyshape.ops.source import ConstantAttrs
+from anyshape.passes.segments import facts_inside, is_source, tensor_params
+from anyshape.sym import Dim, Fact, Facts, Symbol
+
+Make = Callable[[Graph], Executor]
+"""Compiles a graph of kernels."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentStep:
+    """A native program. `sizes` are the symbols that no operand has as an axis."""
+
+    executor: Executor
+    operands: tuple[int, ...]
+    sizes: tuple[Symbol, ...]
+    results: tuple[int, ...]
+    over: tuple[int, ...] = ()  # slots that nothing needs afterwards
+
+
+@dataclass(frozen=True, slots=True)
+class HostStep:
+    """A node that its reference computes. `facts` are decided by the sizes that it bears."""
+
+    node: Node
+    regions: tuple[RegionPlan, ...]
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    facts: tuple[Fact, ...]
+    over: tuple[int, ...] = ()
+
+
+Step = SegmentStep | HostStep
+
+
+@dataclass(frozen=True, slots=True)
+class RegionPlan:
+    """One region. `sizes` are symbols with a parameter and an axis of it that show their size."""
+
+    sizes: tuple[tuple[Symbol, int, int], ...]
+    facts: tuple[Fact, ...]  # decided by the parameters
+    constants: tuple[Array, ...]
+    steps: tuple[Step, ...]
+    computed: int  # how many slots the steps fill
+    results: tuple[int, ...]
+
+    @property
+    def segments(self) -> Iterator[SegmentStep]:
+        """Every segment, inside regions too."""
+        for step in self.steps:
+            if isinstance(step, SegmentStep):
+                yield step
+            else:
+                for inner in step.regions:
+                    yield from inner.segments
+
+
+def plan_graph(graph: Graph, make: Make) -> RegionPlan:
+    """The plan of a divided graph. Its first step is the entry, which checks the inputs."""
+    return _Planner(graph, graph.body, Facts(), make).plan()
+
+
+class _Planner:
+    """The plan of one region; `outer` are the facts around it."""
+
+    def __init__(self, graph: Graph, region: Region, outer: Facts, make: Make) -> None:
+        self.graph = graph
+        self.region = region
+        self.facts = facts_inside(region, outer)
+        self.make = make
+        self.numbers = count()
+        self.slots: dict[Value, int] = {}
+        self.waiting = region.facts.facts
+        self.unknown = set(region.born)
+
+    def plan(self) -> RegionPlan:
+        nodes = self.region.nodes()
+        for _ in self.region.params:
+            next(self.numbers)
+        self.slots.update((n.result(), _position(n)) for n in nodes if n.op is PARAM)
+        sources = (node for node in nodes if is_source(node) and node.op is not PARAM)
+        constants = tuple(self._constant(node) for node in sources)
+        facts = self._decided()
+        steps = self._steps(nodes)
+        results = tuple(self.slots[value] for value in self.region.results)
+        fixed = len(self.region.params) + len(constants)
+        computed = next(self.numbers) - fixed
+        ending = tuple(_with_endings(steps, {*results, *range(fixed)}))
+        return RegionPlan(tuple(_shown(self.region)), facts, constants, ending, computed, results)
+
+    def _constant(self, node: Node) -> Array:
+        """The array of a constant, or what stands for a token."""
+        self.slots[node.result()] = next(self.numbers)
+        if not isinstance(node.attrs, ConstantAttrs):
+            return TOKEN_VALUE
+        value = node.attrs.value
+        return value.array if isinstance(value, TensorLiteral) else self.graph.weights.array(value)
+
+    def _decided(self) -> tuple[Fact, ...]:
+        """Facts that wait for no size any more."""
+        known = tuple(f for f in self.waiting if not f.predicate.symbols & self.unknown)
+        self.waiting = tuple(f for f in self.waiting if f.predicate.symbols & self.unknown)
+        return known
+
+    # --- steps --------------------------------------------------------------------------------
+
+    def _steps(self, nodes: list[Node]) -> list[Step]:
+        entry = None
+        steps: list[Step] = []
+        if self.region is self.graph.body:
+            entry = next((node for node in nodes if _is_entry(node, self.region)), None)
+            steps.append(self._entry(entry))
+        for node in nodes:
+            if node is not entry and not is_source(node):
+                segment = node.op.name == "segment"
+                steps.append(self._segment(node) if segment else self._host(node))
+        return steps
+
+    def _entry(self, node: Node | None) -> SegmentStep:
+        """The entry segment; a graph whose kernels all wait for host nodes has an empty one."""
+        params = tensor_params(self.region)
+        body = node.regions[0] if node else Region(tuple(v.type for v in params), (), Facts())
+        facts = _decided_by(self.region.facts, self.region.born)
+        named = zip(self.graph.inputs, self.region.params, strict=True)
+        names = tuple(name for name, type_ in named if isinstance(type_, TensorType))
+        graph = replace(self.graph, inputs=names, body=replace(body, facts=facts))
+        operands = tuple(_position(value.node) for value in params)
+        return SegmentStep(self.make(graph), operands, (), self._results(node))
+
+    def _segment(self, node: Node) -> SegmentStep:
+        body = node.regions[0]
+        told = tuple(sorted(body.symbols - {symbol for symbol, _, _ in _shown(body)}, key=str))
+        params = (*body.params, *(bool_[Dim.of(symbol), 0] for symbol in told))
+        names = tuple(f"operand {number}" for number in range(len(params)))
+        known = _about(self.facts, body.symbols)
+        graph = replace(self.graph, inputs=names, body=replace(body, params=params, facts=known))
+        return SegmentStep(self.make(graph), self._operands(node), told, self._results(node))
+
+    def _host(self, node: Node) -> HostStep:
+        inner = (_Planner(self.graph, r, self.facts, self.make).plan() for r in node.regions)
+        operands = self._operands(node)
+        self.unknown.difference_update(late.symbol for late in node.late)
+        facts = self._decided() if node.late else ()
+        return HostStep(node, tuple(inner), operands, self._results(node), facts)
+
+    def _operands(self, node: Node) -> tuple[int, ...]:
+        return tuple(self.slots[value] for value in node.operands)
+
+    def _results(self, node: Node | None) -> tuple[int, ...]:
+        results = node.results if node else ()
+        self.slots.update((value, next(self.numbers)) for value in results)
+        return tuple(self.slots[value] for value in results)
+
+
+def _position(param: Node) -> int:
+    return cast(ParamAttrs, param.attrs).index
+
+
+def _is_entry(node: Node, region: Region) -> bool:
+    takes_inputs = node.op.name == "segment" and node.operands == tensor_params(region)
+    return takes_inputs and not node.all_symbols & region.born
+
+
+def _shown(region: Region) -> Iterator[tuple[Symbol, int, int]]:
+    """Symbols that are an axis of a parameter."""
+    for number, type_ in enumerate(region.params):
+        for axis, dim in enumerate(type_.shape if isinstance(type_, TensorType) else ()):
+            if dim.symbol is not None:
+                yield dim.symbol, number, axis
+
+
+def _about(facts: Facts, symbols: Set[Symbol]) -> Facts:
+    """What is known of nothing but these symbols."""
+    axes = tuple(axis for axis in facts.axes if axis.symbol in symbols)
+    return Facts(axes, tuple(f for f in facts.facts if f.predicate.symbols <= symbols))
+
+
+def _decided_by(facts: Facts, late: Set[Symbol]) -> Facts:
+    """What is known without these symbols."""
+    return replace(facts, facts=tuple(f for f in facts.facts if not f.predicate.symbols & late))
+
+
+def _with_endings(steps: list[Step], kept: Set[int]) -> Iterator[Step]:
+    """Each step with the slots whose last use it is, so that memory is given back early."""
+    last = {slot: number for number, s in enumerate(steps) for slot in (*s.results, *s.operands)}
+    for number, step in enumerate(steps):
+        over = (slot for slot in (*step.results, *step.operands) if last[slot] == number)
+        yield replace(step, over=tuple(sorted({*over} - kept)))

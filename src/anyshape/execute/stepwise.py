@@ -1,0 +1,52 @@
+"""The stepwise executor: the native kernels, one step after the other, on the calling thread.
+
+For debugging and ablation: what a step computes and how long it takes, without a team of threads
+and without overlap. Results are those of the native executor, bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from anyshape.execute.capabilities import Capabilities
+from anyshape.execute.executor import ExecutableMemory, RunCounter, StepRun
+from anyshape.execute.native import NativeExecutor
+from anyshape.execute.specialization import Specialization
+from anyshape.ir.types import Array
+from anyshape.observe.explain import KernelSummary
+from anyshape.runtime.program import Metrics
+
+STEPWISE: Final = Capabilities("stepwise")
+
+
+class StepwiseExecutor:
+    """The program of a native executor, walked from Python."""
+
+    def __init__(self, native: NativeExecutor) -> None:
+        self.capabilities: Final = STEPWISE
+        self.threads: Final = 1
+        self._native = native
+        self._counter = RunCounter()
+
+    def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
+        stepper = self._native.assembled.program.stepwise(arrays)
+        while stepper.next_step is not None:
+            stepper.step()
+        self._counter.add()
+        return self._native.results(stepper.outputs)
+
+    def steps(self, arrays: Sequence[Any]) -> Iterator[StepRun]:
+        return self._native.steps(arrays)
+
+    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
+        return self._native.specialize(sizes)
+
+    def metrics(self) -> Metrics:
+        return self._native.metrics()._replace(runs=self._counter.runs)
+
+    def memory(self) -> ExecutableMemory:
+        return self._native.memory()
+
+    def kernels(self) -> KernelSummary:
+        return self._native.kernels()

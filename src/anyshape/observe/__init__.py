@@ -1,0 +1,1 @@
+"""Viewers: they render what the layers below recorded, and record nothing themselves."""

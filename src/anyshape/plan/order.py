@@ -1,0 +1,197 @@
+"""The order of steps: any that respects operands is right, some need less memory.
+
+Two orders are tried. The *greedy* one takes, of the steps that could come next, the one that leaves
+the fewest bytes alive. The *neediest first* one computes for each step first the operand that needs
+the most memory while little else is there; for trees that is the best there is.
+
+Sizes are symbolic, so orders are compared at the sizes that the axes call likely, or at a moderate
+size where they call none. The graph's own order stays unless another one has a lower peak at one of
+these bindings and a higher one at none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from anyshape.base.errors import DimError
+from anyshape.ir.graph import Graph
+from anyshape.ir.node import Node, Value
+from anyshape.ir.opdef import Trait
+from anyshape.sym import Axis, Symbol
+
+MODERATE = 96
+"""A size for axes of which nothing is known: beyond a tile, and no power of two."""
+
+Binding = Mapping[Symbol, int]
+
+
+def ordered_nodes(graph: Graph) -> list[Node]:
+    """The nodes of a graph, sources first, in an order that keeps little memory alive."""
+    steps = [node for node in graph.nodes() if node.op.name == "kernel"]
+    uses = _Uses.of(graph, steps)
+    bindings = typical_bindings(graph)
+    sizes = _sizes(uses, bindings[0])
+    for order in (list(_greedy(steps, uses, sizes)), _neediest_first(steps, uses, sizes)):
+        if _is_better(order, steps, uses, bindings):
+            steps = order
+    return _with_the_rest(graph, steps)
+
+
+# --- what an order costs --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """The values that steps make and read, aliases seen through. What is returned never dies."""
+
+    made: Mapping[Node, tuple[Value, ...]]
+    read: Mapping[Node, tuple[Value, ...]]
+    readers: Mapping[Value, int]
+    needed: Mapping[Node, frozenset[Node]]  # the steps that make what a step reads
+
+    @staticmethod
+    def of(graph: Graph, steps: Sequence[Node]) -> _Uses:
+        made = {step: tuple(v for v in step.results if v not in graph.results) for step in steps}
+        temporary = {value for values in made.values() for value in values}
+        read = {
+            step: tuple(dict.fromkeys(r for v in step.operands if (r := _root(v)) in temporary))
+            for step in steps
+        }
+        readers = dict.fromkeys(temporary, 0)
+        for values in read.values():
+            for value in values:
+                readers[value] += 1
+        sources = {step: {_root(value).node for value in step.operands} for step in steps}
+        needed = {step: frozenset(nodes & made.keys()) for step, nodes in sources.items()}
+        return _Uses(made, read, readers, needed)
+
+
+def _root(value: Value) -> Value:
+    while value.node.op.has(Trait.ALIAS):
+        value = value.node.operands[0]
+    return value
+
+
+def _sizes(uses: _Uses, binding: Binding) -> dict[Value, int]:
+    return {value: _bytes(value, binding) for value in uses.readers}
+
+
+def _bytes(value: Value, binding: Binding) -> int:
+    tensor = value.tensor
+    complete = {**dict.fromkeys(tensor.size.symbols, MODERATE), **binding}
+    try:
+        return max(0, tensor.size.evaluate(complete)) * tensor.dtype.itemsize
+    except DimError:  # what is typical of each axis need not go together
+        return 0
+
+
+def peak(order: Sequence[Node], uses: _Uses, sizes: Mapping[Value, int]) -> int:
+    """The most bytes that live at one step."""
+    left = dict(uses.readers)
+    live = most = 0
+    for step in order:
+        live += sum(sizes[value] for value in uses.made[step])
+        most = max(most, live)
+        live -= _freed(step, uses, sizes, left)
+        for value in uses.read[step]:
+            left[value] -= 1
+    return most
+
+
+def _freed(step: Node, uses: _Uses, sizes: Mapping[Value, int], left: Mapping[Value, int]) -> int:
+    """Bytes that nobody needs after the step, those of unused results included."""
+    last = sum(sizes[value] for value in uses.read[step] if left[value] == 1)
+    return last + sum(sizes[value] for value in uses.made[step] if not uses.readers[value])
+
+
+def _is_better(
+    order: Sequence[Node], given: Sequence[Node], uses: _Uses, bindings: Sequence[Binding]
+) -> bool:
+    pairs = [
+        (peak(order, uses, sizes), peak(given, uses, sizes))
+        for sizes in (_sizes(uses, binding) for binding in bindings)
+    ]
+    return all(new <= old for new, old in pairs) and any(new < old for new, old in pairs)
+
+
+def typical_bindings(graph: Graph) -> list[Binding]:
+    """Bindings at which orders are compared, the most likely one first."""
+    axes = graph.facts.axes
+    count = max((len(axis.likely) for axis in axes), default=0)
+    return [{axis.symbol: _size(axis, number) for axis in axes} for number in range(max(1, count))]
+
+
+def _size(axis: Axis, number: int) -> int:
+    if axis.likely:
+        return axis.likely[min(number, len(axis.likely) - 1)]
+    size = max(axis.min, MODERATE)
+    return size if axis.max is None else min(size, axis.max)
+
+
+# --- making an order ------------------------------------------------------------------------------
+
+
+def _greedy(steps: Sequence[Node], uses: _Uses, sizes: Mapping[Value, int]) -> Iterator[Node]:
+    left = dict(uses.readers)
+    waiting = list(steps)
+    done: set[Node] = set()
+    while waiting:
+        ready = [step for step in waiting if uses.needed[step] <= done]
+        step = min(ready, key=lambda step: _growth(step, uses, sizes, left))
+        waiting.remove(step)
+        done.add(step)
+        for value in uses.read[step]:
+            left[value] -= 1
+        yield step
+
+
+def _growth(step: Node, uses: _Uses, sizes: Mapping[Value, int], left: Mapping[Value, int]) -> int:
+    """How many bytes more are alive after the step than before it."""
+    return sum(sizes[value] for value in uses.made[step]) - _freed(step, uses, sizes, left)
+
+
+def _neediest_first(steps: Sequence[Node], uses: _Uses, sizes: Mapping[Value, int]) -> list[Node]:
+    """Depth first; of the steps that make operands, the one comes first whose peak is furthest
+    above what it leaves behind."""
+    kept = {step: sum(sizes[value] for value in uses.made[step]) for step in steps}
+    place = {step: number for number, step in enumerate(steps)}
+    needs: dict[Node, int] = {}
+    makers: dict[Node, list[Node]] = {}
+    for step in steps:
+        own = sorted(uses.needed[step], key=lambda node: (kept[node] - needs[node], place[node]))
+        live = accumulate((kept[maker] for maker in own), initial=0)
+        peaks = [needs[maker] + before for maker, before in zip(own, live, strict=False)]
+        needs[step] = max([*peaks, kept[step] + sum(kept[maker] for maker in own)])
+        makers[step] = own
+    needed = frozenset[Node]().union(*uses.needed.values())
+    return _depth_first([step for step in steps if step not in needed], makers)
+
+
+def _depth_first(last: Sequence[Node], makers: Mapping[Node, Sequence[Node]]) -> list[Node]:
+    """Everything that the last steps need, in the order of `makers`, and then they themselves."""
+    order: dict[Node, None] = {}
+    stack = list(reversed(last))
+    while stack:
+        missing = next((maker for maker in makers[stack[-1]] if maker not in order), None)
+        if missing is None:
+            order.setdefault(stack.pop())
+        else:
+            stack.append(missing)
+    return list(order)
+
+
+def _with_the_rest(graph: Graph, steps: Sequence[Node]) -> list[Node]:
+    """All nodes: each before the first step that needs it, the rest at the end."""
+    order: dict[Node, None] = {}
+
+    def add(node: Node) -> None:
+        if node not in order:
+            for value in node.operands:
+                add(value.node)
+            order[node] = None
+
+    for node in (*(n for n in graph.nodes() if not n.operands), *steps, *graph.nodes()):
+        add(node)
+    return list(order)

@@ -1,0 +1,89 @@
+"""When the machine is measured, and what is kept of it. The measuring itself is not a test's."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from anyshape.base.options import Options
+from anyshape.execute import calibrate
+from anyshape.execute.calibrate import DEFAULTS, machine_costs
+from anyshape.plan.costs import MachineCosts
+
+
+class Measured:
+    """Stands for the compiler: everything that it makes takes a millisecond."""
+
+    def __init__(self) -> None:
+        self.graphs = 0
+
+    def __call__(self, graph: object):
+        self.graphs += 1
+        return lambda *arrays: time.sleep(0.001)
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> Measured:
+    monkeypatch.setattr(calibrate, "_KNOWN", {})
+    return Measured()
+
+
+def forget() -> None:
+    calibrate._KNOWN.clear()
+
+
+def kept(folder: Path) -> Path:
+    (file,) = folder.glob("costs-*.json")
+    return file
+
+
+def test_measured_once_and_kept(tmp_path: Path, measured: Measured):
+    options = Options(cache_dir=tmp_path / "cache")
+    first = machine_costs(options, 2, measured)
+    probes = measured.graphs
+    assert probes > 0
+    assert first.threads == 2
+    assert first.flop != DEFAULTS.flop
+    assert machine_costs(options, 2, measured) == first
+    forget()
+    again = machine_costs(options, 4, measured)
+    assert measured.graphs == probes
+    assert (again.flop, again.memory_byte, again.threads) == (first.flop, first.memory_byte, 4)
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b'{"version": 1}x', b'{"version": 0}'])
+def test_a_damaged_file_is_replaced(tmp_path: Path, measured: Measured, content: bytes):
+    options = Options(cache_dir=tmp_path / "cache")
+    machine_costs(options, 2, measured)
+    sound = kept(tmp_path / "cache").read_bytes()
+    kept(tmp_path / "cache").write_bytes(content)
+    forget()
+    probes = measured.graphs
+    machine_costs(options, 2, measured)
+    assert measured.graphs == 2 * probes
+    assert len(kept(tmp_path / "cache").read_bytes()) == pytest.approx(len(sound), abs=8)
+
+
+def test_costs_that_make_no_sense_are_measured_again(tmp_path: Path, measured: Measured):
+    options = Options(cache_dir=tmp_path / "cache")
+    machine_costs(options, 2, measured)
+    file = kept(tmp_path / "cache")
+    file.write_bytes(file.read_bytes().replace(b'"step": ', b'"step": -'))
+    forget()
+    assert machine_costs(options, 2, measured).step > 0
+
+
+@pytest.mark.parametrize(
+    "options", [Options(), Options(cache_dir=Path("/nowhere"), calibrate=False)]
+)
+def test_costs_as_they_are_given(options: Options, measured: Measured):
+    costs = machine_costs(options, 3, measured)
+    assert (costs.flop, costs.step, costs.threads) == (DEFAULTS.flop, DEFAULTS.step, 3)
+    assert measured.graphs == 0
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, measured: Measured, caplog):
+    (tmp_path / "file").write_text("")
+    options = Options(cache_dir=tmp_path / "file")
+    assert isinstance(machine_costs(options, 2, measured), MachineCosts)
+    assert "cannot be kept" in caplog.text

@@ -1,0 +1,137 @@
+"""Three executors, one interface: the same results, and each says what it can do."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import anyshape as ash
+from anyshape.base.errors import CapabilityError
+from anyshape.execute import EXECUTORS, Capabilities, Executable
+from anyshape.ir import evaluate
+from anyshape.ir.types import f32
+
+NAMES = tuple(EXECUTORS)
+
+
+@ash.jit
+def layer(x: ash.f32["batch", 8], w: ash.f32[8, 4]):
+    h = ash.softmax(x @ w)
+    return h, x, h, h.reshape(-1), ash.exp(h).sum(axis=1)
+
+
+@ash.jit
+def positive(x: ash.f32["n"]):
+    return ash.exp(x)[ash.nonzero(x > 0)] * 2
+
+
+def arrays(batch: int) -> list[Any]:
+    rng = np.random.default_rng(batch)
+    return [rng.standard_normal(shape).astype(np.float32) for shape in ((batch, 8), (8, 4))]
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def executable(request: pytest.FixtureRequest) -> Executable:
+    return ash.compile(layer, executor=request.param)
+
+
+@pytest.mark.parametrize("batch", [0, 1, 7])
+def test_all_agree_with_the_definition(executable: Executable, batch: int) -> None:
+    found = executable(*arrays(batch))
+    for one, other in zip(found, evaluate(layer.graph, *arrays(batch)), strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def test_results_share_memory_with_nothing(executable: Executable) -> None:
+    given = arrays(3)
+    found = [*executable(*given), *given]
+    for number, array in enumerate(found):
+        assert not any(np.shares_memory(array, other) for other in found[:number])
+
+
+def test_runs_are_counted(executable: Executable) -> None:
+    before = executable.metrics().runs
+    executable(*arrays(2))
+    assert executable.metrics().runs == before + 1
+
+
+def test_stepwise_is_native_bit_by_bit() -> None:
+    native, stepwise = (ash.compile(layer, executor=name) for name in ("native", "stepwise"))
+    for one, other in zip(native(*arrays(5)), stepwise(*arrays(5)), strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_value_can_be_seen(name: Any) -> None:
+    given = arrays(3)
+    executable = ash.compile(layer, executor=name)
+    wanted = executable(*given)
+    steps = list(executable.steps(*given))
+    assert [step.number for step in steps] == list(range(len(steps)))
+    assert all(step.nanoseconds >= 0 for step in steps)
+    seen = {value.tobytes() for step in steps for value in step.values}
+    assert {array.tobytes() for array in (wanted[0], wanted[4])} <= seen
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_host_nodes_are_steps_as_well(name: Any) -> None:
+    x = np.array([1, -1, 2], np.float32)
+    executable = ash.compile(positive, executor=name)
+    np.testing.assert_allclose(executable(x)[0], 2 * np.exp(x[[0, 2]]), rtol=1e-6)
+    steps = {step.name: step for step in executable.steps(x)}
+    assert steps["nonzero"].values[0].ravel().tolist() == [0, 2]
+
+
+# --- capabilities ---------------------------------------------------------------------------------
+
+
+def test_what_each_declares() -> None:
+    assert [c.executor for c in EXECUTORS.values()] == list(NAMES)
+    assert [c.threads for c in EXECUTORS.values()] == [True, False, False]
+    assert [c.specializations for c in EXECUTORS.values()] == [True, True, False]
+
+
+def test_an_executor_with_less_refuses_by_name() -> None:
+    poor = Capabilities("native", dtypes=frozenset({f32}), late_axes=False, regions=False)
+    poor.check(layer.graph, threads=1)
+    with pytest.raises(CapabilityError) as caught:
+        poor.check(positive.graph, threads=1)
+    assert str(caught.value) == (
+        "the native executor does not support element types (bool, i64), late axes (nonzero: 1)\n"
+        "fix: compile with executor='reference'"
+    )
+
+
+def test_regions_are_looked_into() -> None:
+    @ash.jit
+    def branch(x: ash.f32["n"]):
+        return ash.cond(x.sum() > 0, lambda v: v[ash.nonzero(v)].sum(), lambda v: v.sum(), x)
+
+    with pytest.raises(CapabilityError, match=r"late axes \(nonzero: 1\)"):
+        Capabilities("native", late_axes=False).check(branch.graph, threads=1)
+    with pytest.raises(CapabilityError, match=r"regions \(cond: 1\)"):
+        Capabilities("native", regions=False).check(branch.graph, threads=1)
+
+
+@pytest.mark.parametrize("name", ["stepwise", "reference"])
+def test_one_thread_is_all_that_some_have(name: Any) -> None:
+    assert ash.compile(layer, executor=name, threads=1).executor.threads == 1
+    with pytest.raises(CapabilityError) as caught:
+        ash.compile(layer, executor=name, threads=4)
+    assert str(caught.value) == (
+        f"the {name} executor runs on the calling thread alone, not on 4\nfix: leave threads out"
+    )
+
+
+def test_threads_are_an_upper_bound() -> None:
+    assert ash.compile(layer, threads=1).executor.threads == 1
+    assert ash.compile(layer).executor.threads >= 1
+
+
+def test_the_reference_has_no_specializations() -> None:
+    with pytest.raises(CapabilityError) as caught:
+        ash.compile(layer, executor="reference").specialize(batch=1)
+    assert str(caught.value) == (
+        "the reference executor has no specializations\nfix: compile with executor='native'"
+    )

@@ -1,0 +1,64 @@
+"""Machine code: compiled once per machine, loaded once per process; LLVM only if needed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from anyshape.base.options import Options
+from anyshape.codegen import compiler as compiler_module
+from anyshape.execute import compile_graph
+from anyshape.ir import parse
+
+MODEL = """
+axes { batch: 0..   seq: 0.. }
+graph block(x: f32[batch, 2, seq, 32], w: f32[32, 32], b: f32[32]) -> f32[batch, 2, seq, 32] {
+  %0 = dense(x, w, b) {activation=gelu}
+  %1 = attention(%0, %0, x) {scale=0.5}
+  %2 = softmax(%1) {axis=3}
+  return %2
+}
+"""
+
+SCRIPT = """
+import sys
+from pathlib import Path
+import numpy as np
+from anyshape.base.options import Options
+from anyshape.execute import compile_graph
+from anyshape.ir import parse
+executable = compile_graph(parse(sys.argv[2]), Options(cache_dir=Path(sys.argv[1])))
+x, w, b = np.ones((2, 2, 3, 32), "f"), np.ones((32, 32), "f"), np.ones(32, "f")
+(result,) = executable(x, w, b)
+print(result.sum().round(3), "llvmlite" in sys.modules, "anyshape.codegen.llvm.emit" in sys.modules)
+"""
+
+
+def test_a_warm_process_never_loads_llvm(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path), MODEL]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2)]
+    assert [run.stdout for run in runs] == ["12.0 True True\n", "12.0 False False\n"]
+
+
+def test_equal_kernels_are_compiled_once_per_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = parse(MODEL.replace("0.5", "0.25"))
+    options = Options(cache_dir=None)
+    first = compile_graph(graph, options)
+    monkeypatch.setattr(compiler_module, "compile_many", _refuse)
+    second = compile_graph(graph, options)
+    assert second.as_text() == first.as_text()
+
+
+def test_code_goes_with_its_last_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = parse(MODEL.replace("0.5", "0.125"))
+    options = Options(cache_dir=None)
+    compile_graph(graph, options)
+    monkeypatch.setattr(compiler_module, "compile_many", _refuse)
+    with pytest.raises(AssertionError, match="compiled again"):
+        compile_graph(graph, options)
+
+
+def _refuse(sources: list[object], *_: object, **__: object) -> list[bytes]:
+    assert not sources, "compiled again"
+    return []

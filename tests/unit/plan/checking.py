@@ -1,0 +1,87 @@
+"""Plans of whole schedules, placed by the runtime's planner and proved by its checker.
+
+No machine code is needed: sizes are evaluated here, in the way the compiled shape program would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from anyshape.plan.accesses import overwritable
+from anyshape.plan.buffers import AliasStore, ArenaStore
+from anyshape.plan.schedule import Schedule, StepPlan
+from anyshape.runtime import _native
+from anyshape.sym import Symbol
+
+Binding = Mapping[Symbol, int]
+ARENA = 0
+
+
+def wrong_with(plan: Schedule, binding: Binding, workers: int = 2) -> str | None:
+    """What is wrong with the memory of a schedule at a binding; None if nothing is."""
+    steps = [_access(plan, step) for step in plan.steps]
+    return _native._wrong_with_accesses(steps, ranges(plan, binding, workers), plan.window)
+
+
+def home(plan: Schedule, number: int) -> int:
+    """The buffer in whose memory another one lies."""
+    store = plan.buffers[number].store
+    return home(plan, store.of) if isinstance(store, AliasStore) else number
+
+
+def root(plan: Schedule, number: int) -> int:
+    """The value that a buffer is only a name of: what is written in place is one of its own."""
+    store = plan.buffers[number].store
+    is_name = isinstance(store, AliasStore) and not store.in_place
+    return root(plan, store.of) if is_name else number
+
+
+def _access(plan: Schedule, step: StepPlan):
+    operands = step.buffers[: len(step.node.operands)]
+    results = step.buffers[len(operands) :]
+    spaces = [number for numbers in step.workspaces for number in numbers]
+    kernels = [way.variant.kernel for way in step.choices]
+    pairs = [
+        (root(plan, operand), result)
+        for i, operand in enumerate(operands)
+        for j, result in enumerate(results, len(operands))
+        if all((i, j) in overwritable(kernel) for kernel in kernels)
+    ]
+    reads = sorted({root(plan, operand) for operand in operands})
+    return (reads, [*results, *spaces], pairs, list(step.waits))
+
+
+def ranges(plan: Schedule, binding: Binding, workers: int) -> list[tuple[int, int, int]]:
+    """Base, offset and bytes of each buffer; buffers outside the arena have bases of their own."""
+    placed = offsets(plan, binding, workers)
+    found: list[tuple[int, int, int]] = []
+    for number, buffer in enumerate(plan.buffers):
+        bytes_ = buffer.bytes.evaluate(binding)
+        at, offset = number, 0
+        while isinstance(store := plan.buffers[at].store, AliasStore):
+            at, offset = store.of, offset + store.offset.evaluate(binding)
+        if isinstance(store, ArenaStore):
+            slices = workers if store.per_worker else 1
+            found.append((ARENA, placed[at] + offset, bytes_ * slices))
+        else:
+            found.append((1 + at, offset, bytes_))
+    return found
+
+
+def offsets(plan: Schedule, binding: Binding, workers: int) -> dict[int, int]:
+    """Where the planner puts the arena buffers."""
+    arena = [
+        (number, buffer, buffer.store)
+        for number, buffer in enumerate(plan.buffers)
+        if isinstance(buffer.store, ArenaStore)
+    ]
+    place = {number: index for index, (number, _, _) in enumerate(arena)}
+    sizes = [
+        buffer.bytes.evaluate(binding) * (workers if store.per_worker else 1)
+        for _, buffer, store in arena
+    ]
+    conflicts = [(place[n], place[other]) for n, _, store in arena for other in store.conflicts]
+    lives = [(store.first, store.last) for _, _, store in arena]
+    found, bytes_, _ = _native._plan(sizes, conflicts, lives)
+    assert _native._wrong_with_plan(sizes, conflicts, found, bytes_) is None
+    return {number: found[index] for number, index in place.items()}
