@@ -16,7 +16,7 @@ requirements = $(PY) -c 'import tomllib; \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test demo lint unit format fuzz fuzz-native sanitize wheel clean
+.PHONY: help test demo lint unit format fuzz fuzz-native fuzz-groups sanitize bench wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -45,6 +45,9 @@ fuzz: $(VENV)/.test-deps  ## random graphs: inferred against actual shapes
 fuzz-native: $(VENV)/.test-deps  ## random graphs: compiled against interpreted
 	$(PY) -m tests.fuzz.native --graphs 500 $(ARGS)
 
+fuzz-groups: $(VENV)/.test-deps  ## random fusion groups: compiled against interpreted
+	$(PY) -m tests.fuzz.groups $(ARGS)
+
 sanitize: $(VENV)/.test-deps  ## damaged object code, and the team under load, with ASan and TSan
 	$(PY) -m tests.native.make_objects build/sanitize/objects
 	$(call build_sanitized,build/sanitize,address$(comma)undefined)
@@ -59,6 +62,11 @@ define build_sanitized
 	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja
 	$(VENV)/bin/cmake --build $(1)
 endef
+
+bench: $(VENV)/.bench-deps  ## figures against other engines; make bench ARGS=--quick
+	$(PY) -m benchmarks.kernels $(ARGS)
+	$(PY) -m benchmarks.levels $(ARGS)
+	$(PY) -m benchmarks.seed_tables $(ARGS)
 
 wheel: $(VENV)/.created  ## build dist/anyshape-*.whl
 	$(PIP) wheel --no-deps --wheel-dir dist .
@@ -84,4 +92,9 @@ $(VENV)/.installed: $(NATIVE) | $(VENV)/.created
 $(VENV)/.test-deps: pyproject.toml | $(VENV)/.installed
 	@$(call requirements,["project"]["optional-dependencies"]["test"]) > $(VENV)/test-requirements.txt
 	$(PIP) install --quiet --requirement $(VENV)/test-requirements.txt
+	@touch $@
+
+$(VENV)/.bench-deps: pyproject.toml | $(VENV)/.installed
+	@$(call requirements,["project"]["optional-dependencies"]["bench"]) > $(VENV)/bench-requirements.txt
+	$(PIP) install --quiet --requirement $(VENV)/bench-requirements.txt
 	@touch $@

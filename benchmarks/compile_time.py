@@ -1,118 +1,103 @@
-"""What compiling and loading a kernel costs: cold through LLVM, warm from disk.
+"""Where the time of level 1 goes: tracing, passes, lowering, emitting, LLVM, the disk.
 
-    .venv/bin/python benchmarks/compile_time.py [--repeat 15]
+    python -m benchmarks.compile_time [--layers 12] [--width 768] [--repeat 3]
 
-Each figure is the median over fresh processes, since the first compilation of a process also pays
-for loading LLVM. `warm` is everything from the kernel's text to an address that can be called: key,
-file, checks, mapping; not the start of Python and its imports, which are shown apart.
+A row is one process that has done nothing before: the first compiles into an empty cache, the
+others find everything there. Seconds are of the CPU, in this process and in its compile workers,
+so that a busy machine disturbs them little; the last column is the wall clock's.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
+import os
 import sys
 import tempfile
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 
-MAP_KERNEL = """
-define void @scale_add(ptr noalias %a, ptr noalias %b, ptr noalias %c, i64 %n) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %pa = getelementptr float, ptr %a, i64 %i
-  %pb = getelementptr float, ptr %b, i64 %i
-  %pc = getelementptr float, ptr %c, i64 %i
-  %x = load float, ptr %pa
-  %y = load float, ptr %pb
-  %s = fmul float %x, 0x3FB99999A0000000
-  %z = fadd float %s, %y
-  store float %z, ptr %pc
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-"""
-KERNELS = {
-    "map": (MAP_KERNEL, "scale_add"),
-    "gemm": ((Path(__file__).parent / "gemm.ll").read_text(), "gemm"),
-}
+from benchmarks.harness.engines import traced
+from benchmarks.harness.process import in_fresh_process
+from benchmarks.models import Encoder
+
+# ruff: noqa: PLC0415 - imports are part of what is measured
+
+Seconds = dict[str, float]
 
 
-def measure_here(kernel: str, folder: Path) -> dict[str, float]:
-    """Times of one process, in milliseconds."""
-    started = time.perf_counter()
-    from anyshape.codegen.cache import ObjectCache  # noqa: PLC0415 - the import is measured
-    from anyshape.codegen.compiler import Compiler  # noqa: PLC0415
-    from anyshape.codegen.llvm.target import host_target  # noqa: PLC0415
-    from anyshape.runtime import cpu_identity, load_code  # noqa: PLC0415
+class Stopwatch:
+    """CPU seconds by stage, of this process and of the children that have ended."""
 
-    imported = time.perf_counter()
-    text, function = KERNELS[kernel]
-    compiler = Compiler(host_target(cpu_identity()), cache=ObjectCache(folder))
-    (elf_object,) = compiler.compile([text])
-    compiled = time.perf_counter()
-    load_code(elf_object).address(function)
-    loaded = time.perf_counter()
-    assert ("llvmlite" in sys.modules) == (not list(folder.parent.glob("warm")))
+    def __init__(self) -> None:
+        self.seconds: Seconds = {}
 
-    second = Compiler(host_target(cpu_identity()))
-    begin = time.perf_counter()
-    if "llvmlite" in sys.modules:
-        second.compile([text])
-    again = time.perf_counter() - begin
-    seconds = {
-        "import": imported - started,
-        "first": loaded - imported,
-        "map": loaded - compiled,
-        "again": again,
+    @contextmanager
+    def stage(self, name: str) -> Generator[None]:
+        start = _cpu_seconds()
+        yield
+        self.seconds[name] = _cpu_seconds() - start
+
+
+def _cpu_seconds() -> float:
+    return sum(os.times()[:4])
+
+
+def level_1(model: Encoder, folder: str) -> Seconds:
+    """The stages of compiling a model, with a cache in a folder."""
+    watch, started = Stopwatch(), time.perf_counter()
+    with watch.stage("import"):
+        from anyshape.codegen.cache import ObjectCache
+        from anyshape.codegen.compiler import Compiler
+        from anyshape.codegen.llvm.target import host_target
+        from anyshape.execute import PASSES
+        from anyshape.execute.assemble import assemble
+        from anyshape.execute.library import loaded_code
+        from anyshape.ir.interpret import entry_plan
+        from anyshape.lower.tiling import tiling_for
+        from anyshape.passes import run_passes
+        from anyshape.plan.schedule import schedule
+        from anyshape.runtime import cpu_identity, machine
+    with watch.stage("trace"):
+        graph = traced(model)
+    compiler = Compiler(
+        host_target(cpu_identity()), cpus=machine().cpus, cache=ObjectCache(Path(folder))
+    )
+    with watch.stage("passes"):
+        graph = run_passes(graph, PASSES).graph
+    with watch.stage("lower"):
+        plan = schedule(graph, tiling_for(machine().vector_isa))
+    with watch.stage("code"):
+        kernels = [way.variant.kernel for step in plan.steps for way in step.choices]
+        kept = loaded_code(compiler, kernels)
+    with watch.stage("assemble"):
+        assemble(plan, entry_plan(graph), compiler)
+    distinct = len(set(kept.codes))
+    wall = time.perf_counter() - started
+    return {
+        **watch.seconds,
+        "LLVM": float("llvmlite" in sys.modules),
+        "kernels": distinct,
+        "wall": wall,
     }
-    return {name: 1e3 * value for name, value in seconds.items()}
-
-
-def measure(kernel: str, folder: Path, repeat: int, *, warm: bool) -> dict[str, float]:
-    """Medians over fresh processes that share a folder (warm) or have one each (cold)."""
-    runs: list[dict[str, float]] = []
-    for number in range(repeat):
-        place = folder / (kernel if warm else f"{kernel}-{number}")
-        command = [sys.executable, __file__, "--child", kernel, str(place / "objects")]
-        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        runs.append(json.loads(output))
-        if warm:
-            (place / "warm").touch()
-    chosen = runs[1:] if warm else runs
-    return {name: median(run[name] for run in chosen) for name in chosen[0]}
-
-
-def report(repeat: int) -> None:
-    """Print the table."""
-    print("milliseconds   import   first compile   compile again   warm from disk   of it mapping")
-    with tempfile.TemporaryDirectory() as name:
-        for kernel in KERNELS:
-            cold = measure(kernel, Path(name) / "cold", max(3, repeat // 3), warm=False)
-            warm = measure(kernel, Path(name) / "shared", repeat + 1, warm=True)
-            print(
-                f"{kernel:12} {warm['import']:8.1f} {cold['first']:15.1f} {cold['again']:15.1f}"
-                f" {warm['first']:16.2f} {warm['map']:15.3f}"
-            )
 
 
 def main() -> None:
-    """Measure, or be one measured process."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeat", type=int, default=15)
-    parser.add_argument("--child", nargs=2, metavar=("KERNEL", "FOLDER"), help=argparse.SUPPRESS)
+    parser.add_argument("--layers", type=int, default=12)
+    parser.add_argument("--width", type=int, default=768)
+    parser.add_argument("--repeat", type=int, default=3)
     arguments = parser.parse_args()
-    if arguments.child:
-        print(json.dumps(measure_here(arguments.child[0], Path(arguments.child[1]))))
-    else:
-        report(arguments.repeat)
+    model = Encoder(layers=arguments.layers, width=arguments.width, heads=12)
+    with tempfile.TemporaryDirectory() as folder:
+        for turn in range(arguments.repeat):
+            found = in_fresh_process(level_1, model, folder)
+            if turn == 0:
+                print("       ", *(f"{name:>9}" for name in found))
+            label = "cold" if turn == 0 else "cached"
+            print(f"{label:7}", *(f"{seconds:9.3f}" for seconds in found.values()), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,16 @@
 """What the runtime costs beside the kernels: a call, level 2, the team, a wait.
 
-    python -m benchmarks.dispatch [--peer /path/to/python/with/onnxruntime]
+    python -m benchmarks.dispatch
 
-Programs are made by hand from LLVM text (tests/unit/runtime), so only the runtime is measured. The
-peer runs in a process of its own, before anything else.
+Programs are made by hand from LLVM text (tests/unit/runtime), so only the runtime is measured.
+`benchmarks.levels` has the same figures for whole models.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 from tests.unit.runtime.graphs import temporary, with_conflicts
@@ -74,64 +69,6 @@ def calls() -> None:
         return
     t = torch.ones(4, 4)
     show("add 4x4, torch in", median_ns(lambda: run((t, t))) / 1e3, "µs")
-
-
-_PEER = """
-import statistics, sys, time
-import numpy as np, onnxruntime as ort
-options = ort.SessionOptions()
-options.intra_op_num_threads = 2
-session = ort.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
-a = np.ones((4, 4), np.float32)
-feeds = {"a": a, "b": a}
-for _ in range(2000): session.run(None, feeds)
-samples = []
-for _ in range(20000):
-    start = time.perf_counter_ns(); session.run(None, feeds)
-    samples.append(time.perf_counter_ns() - start)
-print(statistics.median(samples))
-"""
-
-
-def _varint(value: int) -> bytes:
-    low, high = value & 127, value >> 7
-    return bytes([low | 128]) + _varint(high) if high else bytes([low])
-
-
-def _message(*fields: tuple[int, int | bytes]) -> bytes:
-    """A protobuf message of integers and byte strings."""
-    parts: list[bytes] = []
-    for number, value in fields:
-        if isinstance(value, int):
-            parts.append(_varint(number << 3) + _varint(value))
-        else:
-            parts.append(_varint(number << 3 | 2) + _varint(len(value)) + value)
-    return b"".join(parts)
-
-
-def add_onnx() -> bytes:
-    """A model `c = Add(a, b)` on f32[m, n]. Written out here: onnx is not among our packages."""
-    dims = _message((1, _message((2, b"m"))), (1, _message((2, b"n"))))
-    kind = _message((1, _message((1, 1), (2, dims))))
-    a, b, c = (_message((1, name), (2, kind)) for name in (b"a", b"b", b"c"))
-    node = _message((1, b"a"), (1, b"b"), (2, b"c"), (4, b"Add"))
-    graph = _message((1, node), (2, b"g"), (11, a), (11, b), (12, c))
-    return _message((1, 8), (7, graph), (8, _message((2, 17))))
-
-
-def onnxruntime_call(python: Path) -> None:
-    if not python.exists():
-        print(f"onnxruntime: no {python}")
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "add.onnx"
-        path.write_bytes(add_onnx())
-        command = [str(python), "-c", _PEER, str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        print("onnxruntime: failed:", done.stderr.strip().splitlines()[-1:])
-        return
-    show("add 4x4, onnxruntime", float(done.stdout) / 1e3, "µs")
 
 
 # ---- level 2 -----------------------------------------------------------------------------------
@@ -282,14 +219,10 @@ def team() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--peer", type=Path, default=Path(sys.executable))
-    arguments = parser.parse_args()
-    onnxruntime_call(arguments.peer)
     calls()
     level_2()
     team()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,0 +1,189 @@
+"""An engine in a process of its own, stopped whenever it is not its turn.
+
+Stopped means SIGSTOP: the worker threads of some engines go on spinning after a call, and would
+take the CPU from whoever is measured next. A process sees as many CPUs as it may use threads. It
+dies with its parent, stopped or not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import multiprocessing
+import os
+import signal
+import statistics
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any, TypeAlias
+
+from benchmarks.harness.engines import Call, Engine, EngineName, build
+from benchmarks.harness.model import Array, Binding, Model
+
+WARM_UP = 0.25  # of a slice, before its calls count
+FEWEST_CALLS = 1
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a model gives at a binding."""
+
+    model: Model
+    binding: Binding
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Calls for about this long."""
+
+    model: Model
+    binding: Binding
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of single calls within a slice."""
+
+    best: float
+    median: float
+    calls: int
+
+
+Request: TypeAlias = Outputs | Slice
+
+
+class EngineError(Exception):
+    """An engine could not do what it was asked."""
+
+
+# --- the engine's side ----------------------------------------------------------------------------
+
+
+def time_calls(call: Call, seconds: float) -> Timing:
+    """Calls one by one, after some that do not count."""
+    clock = time.perf_counter
+    end = clock() + WARM_UP * seconds
+    call()
+    while clock() < end:
+        call()
+    times: list[float] = []
+    end = clock() + seconds
+    while clock() < end or len(times) < FEWEST_CALLS:
+        start = clock()
+        call()
+        times.append(clock() - start)
+    return Timing(min(times), statistics.median(times), len(times))
+
+
+def _serve(connection: Connection, name: EngineName, threads: int) -> None:
+    _die_with_parent()
+    gc.disable()
+    built: dict[Model, Engine] = {}
+    while True:
+        request: Request = connection.recv()
+        try:
+            connection.send(_answer(request, name, threads, built))
+        except Exception as error:  # whatever a peer raises belongs in the report
+            connection.send(EngineError(f"{type(error).__name__}: {error}"))
+
+
+def _answer(
+    request: Request, name: EngineName, threads: int, built: dict[Model, Engine]
+) -> Timing | tuple[Array, ...]:
+    if request.model not in built:
+        built[request.model] = build(name, request.model, threads)
+    engine = built[request.model]
+    call = engine.call(request.model.inputs(request.binding))
+    match request:
+        case Outputs():
+            return engine.arrays(call())
+        case Slice():
+            return time_calls(call, request.seconds)
+
+
+def _die_with_parent() -> None:
+    set_parent_death_signal = 1
+    ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+
+
+# --- the parent's side ----------------------------------------------------------------------------
+
+
+class EngineProcess:
+    """Ask it; it runs only while it answers."""
+
+    def __init__(self, name: EngineName, threads: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        arguments = (theirs, name, threads)
+        self._process = context.Process(target=_serve, args=arguments, daemon=True)
+        with _limited_to(threads):
+            self._process.start()
+        theirs.close()
+
+    @property
+    def pid(self) -> int:
+        """Of the engine."""
+        assert self._process.pid is not None, "started by the constructor"
+        return self._process.pid
+
+    def outputs(self, model: Model, binding: Binding) -> tuple[Array, ...]:
+        return self._ask(Outputs(model, binding))
+
+    def time(self, model: Model, binding: Binding, seconds: float) -> Timing:
+        return self._ask(Slice(model, binding, seconds))
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+    def _ask(self, request: Request) -> Any:
+        try:
+            os.kill(self.pid, signal.SIGCONT)
+            self._connection.send(request)
+            answer = self._connection.recv()
+        except (EOFError, BrokenPipeError, ProcessLookupError):
+            raise EngineError("the process ended") from None
+        self._stop()
+        if isinstance(answer, EngineError):
+            raise answer
+        return answer
+
+    def _stop(self) -> None:
+        """Returns when all its threads have stopped, which takes a while on a busy machine."""
+        os.kill(self.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+
+@contextmanager
+def _limited_to(threads: int) -> Generator[None]:
+    """What is started meanwhile inherits the last CPUs of ours, and counts of threads to match."""
+    cpus = os.sched_getaffinity(0)
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.sched_setaffinity(0, sorted(cpus)[-threads:])
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cpus)
+        for name, value in before.items():
+            _restore(name, value)
+
+
+def _restore(name: str, value: str | None) -> None:
+    if value is None:
+        del os.environ[name]
+    else:
+        os.environ[name] = value
+
+
+def in_fresh_process(function: Callable[..., Any], *arguments: Any, threads: int = 2) -> Any:
+    """The result of a function of a module, called where nothing has been warmed up."""
+    context = multiprocessing.get_context("spawn")
+    with _limited_to(threads), context.Pool(1, initializer=_die_with_parent) as pool:
+        return pool.apply(function, arguments)

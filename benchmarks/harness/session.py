@@ -1,0 +1,147 @@
+"""One run of a script: its command line, the processes it starts, the progress bar, the results."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+
+from benchmarks.harness.engines import EngineName
+from benchmarks.harness.report import Table, show, write_json
+from benchmarks.harness.roofline import Roofline, roofline, roofline_cases
+from benchmarks.harness.turns import Case, Effort, Measured, Turns
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from anyshape.runtime import machine
+
+RESULTS = Path(__file__).parent.parent / "results"
+NORMAL = Effort(seconds=0.1, settled=4, most=30)
+QUICK = Effort(seconds=0.03, settled=2, most=6)
+QUIET = 0.3  # load average at which figures are evidence
+WIDTH = 130  # of tables that no terminal shows
+
+
+class Session:
+    """Measures cases and shows tables; ends its processes when it is closed."""
+
+    def __init__(self, name: str, description: str) -> None:
+        options = _arguments(name, description)
+        self._quick: bool = options.quick
+        self._without: frozenset[str] = frozenset(options.without)
+        self._only: str = options.only
+        self._output: Path = options.json
+        self._console = Console()
+        self._shown = self._console.is_terminal
+        if not self._shown:
+            self._console.width = WIDTH
+        self._load = os.getloadavg()[0]
+        self._turns = Turns(QUICK if options.quick else NORMAL)
+        self._tables: list[Table] = []
+        self._measured: list[Measured] = []
+        self._rooflines: dict[int, Roofline] = {}
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        self._turns.close()
+        if kind is None:
+            self._finish()
+
+    def wants(self, table: str) -> bool:
+        """Whether `--only` asks for a table."""
+        return self._only.lower() in table.lower()
+
+    def taking_part(self, engines: Sequence[EngineName]) -> tuple[EngineName, ...]:
+        """All but those that the command line leaves out."""
+        return tuple(name for name in engines if name not in self._without)
+
+    def measure(self, title: str, cases: Sequence[Case]) -> list[Measured]:
+        """All cases in turn, with a progress bar."""
+        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        text = TextColumn("{task.description}")
+        done: list[Measured] = []
+        with Progress(
+            *columns, text, console=self._console, transient=True, disable=not self._shown
+        ) as progress:
+            task = progress.add_task(title, total=len(cases))
+            for case in cases:
+                tell = functools.partial(self._tell, progress, task, title)
+                done.append(self._turns.measure(self._allowed(case), tell))
+                progress.advance(task)
+        self._measured += done
+        self._tell_failures(done)
+        return done
+
+    def _tell_failures(self, done: Sequence[Measured]) -> None:
+        for measured in done:
+            for label, failure in measured.failures.items():
+                what = f"{measured.case.label}: {label} did not take part: {failure}"
+                self._console.print(what, style="yellow", markup=False)
+
+    @staticmethod
+    def _tell(progress: Progress, task: TaskID, title: str, what: str) -> None:
+        progress.update(task, description=f"{title}: {what}")
+
+    def _allowed(self, case: Case) -> Case:
+        chosen = tuple(c for c in case.contenders if c.engine not in self._without)
+        return Case(case.label, case.binding, chosen)
+
+    def roofline(self, threads: int) -> Roofline:
+        """Measured at the first need; later cases may raise it."""
+        if threads not in self._rooflines:
+            self.measure("roofline", roofline_cases(threads))
+        found = roofline(threads, self._measured, machine().l3_bytes)
+        self._rooflines[threads] = found
+        return found
+
+    def show(self, table: Table) -> None:
+        self._tables.append(table)
+        show(self._console, table)
+
+    def _finish(self) -> None:
+        for found in self._rooflines.values():
+            self._console.print(str(found))
+        busy = f"others kept {self._load:.1f} CPUs busy when this run began"
+        self._console.print(busy, style="yellow" if self._load > QUIET else "")
+        rows = [row for table in self._tables for row in table.rows if row.met is not None]
+        met = f"{sum(row.met is True for row in rows)} of {len(rows)} goals met"
+        missing = f", not counting {', '.join(sorted(self._without))}" if self._without else ""
+        self._console.print(met + missing)
+        rooflines = [asdict(one) for one in self._rooflines.values()]
+        facts = {
+            "quick": self._quick,
+            "without": sorted(self._without),
+            "load": self._load,
+            "rooflines": rooflines,
+        }
+        write_json(self._output, facts, self._tables, self._measured)
+        self._console.print(f"all figures: {self._output}")
+
+
+def _arguments(name: str, description: str) -> argparse.Namespace:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(f"benchmarks.{name}", None, description, formatter_class=form)
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter turns")
+    parser.add_argument("--only", default="", metavar="TEXT", help="tables whose title has TEXT")
+    parser.add_argument(
+        "--without", nargs="*", default=[], metavar="ENGINE", help="engines to leave out"
+    )
+    parser.add_argument(
+        "--json", type=Path, default=RESULTS / f"{name}.json", help="where figures go"
+    )
+    return parser.parse_args()

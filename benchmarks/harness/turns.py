@@ -1,0 +1,154 @@
+"""Cases: contenders that take turns at one binding, after their results have been checked."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from benchmarks.harness.engines import EngineName, computes
+from benchmarks.harness.model import Array, Binding, Model
+from benchmarks.harness.process import EngineError, EngineProcess, Timing
+
+TOLERANCE = 1e-4  # of the largest value
+CLEARLY_QUICKER = 0.98
+OURS = "anyshape"
+REFERENCE: EngineName = "torch"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Who takes part, by which name in the table."""
+
+    label: str
+    engine: EngineName
+    model: Model
+    threads: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row: what is computed, and who computes it."""
+
+    label: str
+    binding: Binding
+    contenders: tuple[Contender, ...]
+
+
+def race(
+    label: str, model: Model, binding: Binding, engines: Sequence[EngineName], threads: int
+) -> Case:
+    """The same model in several engines."""
+    return Case(label, binding, tuple(Contender(e, e, model, threads) for e in engines))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Timings of each contender, slice by slice; a failure instead where one did not take part."""
+
+    case: Case
+    timings: dict[str, list[Timing]] = field(default_factory=dict[str, list[Timing]])
+    failures: dict[str, str] = field(default_factory=dict[str, str])
+
+    def best(self, label: str) -> float:
+        """Seconds of its quickest call; NaN if it failed."""
+        return min((t.best for t in self.timings.get(label, ())), default=float("nan"))
+
+    def median(self, label: str) -> float:
+        """Seconds: the median of its slices' medians; NaN if it failed."""
+        medians = [t.median for t in self.timings.get(label, ())]
+        return statistics.median(medians) if medians else float("nan")
+
+    @property
+    def best_peer(self) -> float:
+        """Seconds of the quickest call of any engine that is not ours."""
+        peers = [c.label for c in self.case.contenders if computes(c.engine) and c.engine != OURS]
+        return min((self.best(peer) for peer in peers if peer in self.timings), default=np.nan)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure: rounds in which everybody has a slice of so many seconds.
+
+    They go on until nobody's best call has become clearly quicker for `settled` rounds: on a busy
+    machine it takes a while until everybody has had a call without disturbance.
+    """
+
+    seconds: float
+    settled: int
+    most: int
+
+
+class Turns:
+    """The processes of all engines that have been needed, and whose turn it is."""
+
+    def __init__(self, effort: Effort) -> None:
+        self._effort = effort
+        self._processes: dict[tuple[EngineName, int], EngineProcess] = {}
+
+    def measure(self, case: Case, progress: Callable[[str], None]) -> Measured:
+        """Everybody's time; their results are checked against torch's before and after."""
+        measured = Measured(case)
+        self._check_all(measured, progress)
+        quiet = rounds = 0
+        while quiet < self._effort.settled and rounds < self._effort.most:
+            quiet = 0 if self._round(measured, progress) else quiet + 1
+            rounds += 1
+        self._check_all(measured, progress)
+        return measured
+
+    def _check_all(self, measured: Measured, progress: Callable[[str], None]) -> None:
+        """Those that fail take no part, or no longer: their timings mean nothing."""
+        case = measured.case
+        for contender in case.contenders:
+            if contender.label in measured.failures:
+                continue
+            progress(f"{case.label}: checking {contender.label}")
+            try:
+                self._check(contender, case.binding)
+            except EngineError as error:
+                measured.failures[contender.label] = str(error)
+                measured.timings.pop(contender.label, None)
+
+    def _round(self, measured: Measured, progress: Callable[[str], None]) -> bool:
+        """A slice for everybody; whether somebody's best call became clearly quicker."""
+        case, quicker = measured.case, False
+        for contender in case.contenders:
+            if contender.label in measured.failures:
+                continue
+            progress(f"{case.label}: {contender.label}")
+            process = self._process(contender.engine, contender.threads)
+            timing = process.time(contender.model, case.binding, self._effort.seconds)
+            before = measured.best(contender.label)
+            quicker |= not timing.best >= CLEARLY_QUICKER * before
+            measured.timings.setdefault(contender.label, []).append(timing)
+        return quicker
+
+    def close(self) -> None:
+        for process in self._processes.values():
+            process.close()
+
+    def _process(self, engine: EngineName, threads: int) -> EngineProcess:
+        if (engine, threads) not in self._processes:
+            self._processes[engine, threads] = EngineProcess(engine, threads)
+        return self._processes[engine, threads]
+
+    def _check(self, contender: Contender, binding: Binding) -> None:
+        """Builds the model, too: that happens at the first request."""
+        model, threads = contender.model, contender.threads
+        found = self._process(contender.engine, threads).outputs(model, binding)
+        if computes(contender.engine) and contender.engine != REFERENCE:
+            expected = self._process(REFERENCE, threads).outputs(model, binding)
+            require_close(found, expected)
+
+
+def require_close(found: Sequence[Array], expected: Sequence[Array]) -> None:
+    """Raises unless all results agree, relative to the largest value of each."""
+    for ours, theirs in zip(found, expected, strict=True):
+        if ours.shape != theirs.shape:
+            raise EngineError(f"wrong result: shape {ours.shape}, expected {theirs.shape}")
+        scale = float(np.max(np.abs(theirs), initial=np.finfo(np.float32).tiny))
+        off = float(np.max(np.abs(ours - theirs), initial=0)) / scale
+        if not off <= TOLERANCE:
+            raise EngineError(f"wrong result: off by {off:.1e} of the largest value")
