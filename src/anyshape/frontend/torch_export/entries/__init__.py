@@ -1,0 +1,23 @@
+"""The importer's table, one file per family. Importing this package fills it."""
+
+from anyshape.frontend.torch_export.entries import (
+    elementwise,
+    indexing,
+    layers,
+    movement,
+    products,
+    reductions,
+    sizes,
+    sources,
+)
+
+__all__ = [
+    "elementwise",
+    "indexing",
+    "layers",
+    "movement",
+    "products",
+    "reductions",
+    "sizes",
+    "sources",
+]

@@ -1,0 +1,117 @@
+"""Elements at computed places, and sorting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyshape.frontend.builder.axes import normal_axis
+from anyshape.frontend.builder.convert import ArrayLike
+from anyshape.frontend.builder.elementwise import where
+from anyshape.frontend.builder.index import getitem
+from anyshape.frontend.builder.late import argwhere
+from anyshape.frontend.builder.movement import broadcast_to, from_front, gather
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
+from anyshape.frontend.torch_export.calls import Call, entry
+from anyshape.ir.attrs import make_attrs
+from anyshape.ir.opdef import lookup
+from anyshape.ir.types import bool_
+
+
+@entry("aten.index.Tensor", "aten._unsafe_index.Tensor")
+def index(call: Call, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """None takes a whole axis."""
+    return getitem(x, tuple(slice(None) if item is None else item for item in indices))
+
+
+@entry("aten.index_select.default")
+def index_select(call: Call, x: Tensor, dim: int, indices: Tensor) -> Tensor:
+    axis = normal_axis(dim, x.ndim)
+    return gather(x, from_front(indices, x.shape[axis]), axis)
+
+
+@entry("aten.gather.default")
+def take_along(
+    call: Call, x: Tensor, dim: int, indices: Tensor, sparse_grad: bool = False
+) -> Tensor:
+    return active().emit("take_along", x, indices, axis=normal_axis(dim, x.ndim))
+
+
+@entry("aten.scatter.src", "aten.scatter.value")
+def scatter(call: Call, x: Tensor, dim: int, indices: Tensor, source: ArrayLike) -> Tensor:
+    return _scatter_along(call, x, dim, indices, source, "set")
+
+
+@entry("aten.scatter_add.default")
+def scatter_add(call: Call, x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
+    return _scatter_along(call, x, dim, indices, source, "add")
+
+
+def _scatter_along(
+    call: Call, x: Tensor, dim: int, indices: Tensor, source: ArrayLike, combine: str
+) -> Tensor:
+    updates = call.operand(source)
+    if updates.ndim == 0:
+        updates = broadcast_to(updates, indices.shape)
+    elif updates.shape != indices.shape:  # torch reads only as much of it as there are indices
+        updates = getitem(updates, tuple(slice(0, size) for size in indices.shape))
+    axis = normal_axis(dim, x.ndim)
+    return active().emit("scatter_along", x, indices, updates, axis=axis, combine=combine)
+
+
+@entry("aten.index_put.default", "aten._unsafe_index_put.default")
+def index_put(
+    call: Call,
+    x: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+) -> Tensor:
+    """One index tensor on the first axes that have one."""
+    given = [(axis, item) for axis, item in enumerate(indices) if item is not None]
+    if len(given) == 1 and given[0][1].dtype != bool_:
+        axis, places = given[0]
+        places = from_front(places, x.shape[axis])
+        wanted = (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
+        updates = broadcast_to(call.operand(values), wanted)
+        combine = "add" if accumulate else "set"
+        return active().emit("scatter", x, places, updates, axis=axis, combine=combine)
+    if len(given) == 1 and values.ndim == 0 and not accumulate:
+        mask = given[0][1]
+        return where(mask.reshape((*mask.shape, *(1,) * (x.ndim - mask.ndim))), values, x)
+    raise active().refuse(
+        "index_put with several index tensors", "write it with torch.scatter along one axis"
+    )
+
+
+@entry("aten.nonzero.default")
+def nonzero(call: Call, x: Tensor) -> Tensor:
+    return argwhere(x)
+
+
+# --- order ----------------------------------------------------------------------------------------
+
+
+def _two(op: str, x: Tensor, **attrs: object) -> tuple[Tensor, ...]:
+    tracer = active()
+    record = make_attrs(op, lookup(op).attrs, attrs)
+    return tracer.node(op, [tracer.value(x)], record)
+
+
+@entry("aten.sort.default")
+def sort(call: Call, x: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, ...]:
+    return _two("sort", x, axis=normal_axis(dim, x.ndim), descending=descending)
+
+
+@entry("aten.sort.stable")
+def sort_stable(
+    call: Call, x: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False
+) -> tuple[Tensor, ...]:
+    return _two("sort", x, axis=normal_axis(dim, x.ndim), descending=descending)
+
+
+@entry("aten.topk.default")
+def topk(
+    call: Call, x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, ...]:
+    return _two("topk", x, axis=normal_axis(dim, x.ndim), k=k, largest=largest)

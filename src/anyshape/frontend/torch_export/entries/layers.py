@@ -1,0 +1,118 @@
+"""Layers that stay whole: attention, norms, activations, softmax, embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from anyshape.frontend.builder import compound
+from anyshape.frontend.builder.convert import cast_to
+from anyshape.frontend.builder.movement import gather
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.torch_export.calls import Call, entry
+
+
+@entry("aten.scaled_dot_product_attention.default")
+def attention(
+    call: Call,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """Dropout is 0 in a program that was exported for evaluation."""
+    shape = (*q.shape[:-1], v.shape[-1])
+    four = (_with_heads(x) for x in (q, k, v))
+    found = compound.attention(*four, mask=mask, causal=is_causal, scale=scale)
+    return found if q.ndim == 4 else found.reshape(shape)
+
+
+def _with_heads(x: Tensor) -> Tensor:
+    """[batch, heads, seq, width], whatever comes before the last two axes."""
+    if x.ndim == 4:
+        return x
+    before = x.shape[:-2]
+    return x.reshape((1,) * (2 - len(before)) + tuple(before) + tuple(x.shape[-2:]))
+
+
+@entry("aten.layer_norm.default")
+def layer_norm(
+    call: Call,
+    x: Tensor,
+    normalized_shape: Sequence[Any],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    return compound.layer_norm(x, weight, bias, -len(normalized_shape), eps)
+
+
+@entry("aten.native_layer_norm.default")
+def native_layer_norm(
+    call: Call,
+    x: Tensor,
+    normalized_shape: Sequence[Any],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+) -> list[Tensor | None]:
+    """Mean and deviation are for gradients: whoever reads them here is told."""
+    return [layer_norm(call, x, normalized_shape, weight, bias, eps), None, None]
+
+
+@entry("aten.rms_norm.default")
+def rms_norm(
+    call: Call,
+    x: Tensor,
+    normalized_shape: Sequence[Any],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    small = {"f64": 2.220446049250313e-16, "f32": 1.1920928955078125e-07}
+    tiny = small.get(str(x.dtype), 1.1920928955078125e-07)
+    return compound.rms_norm(x, weight, -len(normalized_shape), tiny if eps is None else eps)
+
+
+@entry("aten.gelu.default")
+def gelu(call: Call, x: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
+    return compound.gelu(x, approximate)
+
+
+@entry("aten.silu.default")
+def silu(call: Call, x: Tensor) -> Tensor:
+    return compound.silu(x)
+
+
+@entry("aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default")
+def softmax(call: Call, x: Tensor, dim: int, *_: Any, **__: Any) -> Tensor:
+    return compound.softmax(call.operand(x), dim)
+
+
+@entry("aten.log_softmax.int", "aten._log_softmax.default")
+def log_softmax(call: Call, x: Tensor, dim: int, *_: Any, **__: Any) -> Tensor:
+    return compound.log_softmax(call.operand(x), dim)
+
+
+@entry("aten.embedding.default")
+def embedding(
+    call: Call,
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    return gather(weight, indices, 0)
+
+
+@entry("aten.native_dropout.default")
+def dropout(call: Call, x: Tensor, p: float, train: bool | None) -> list[Tensor | None]:
+    """In evaluation nothing is dropped."""
+    assert not train, "the program was exported in training mode"
+    return [cast_to(x, call.dtype), None]
