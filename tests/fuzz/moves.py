@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from tests.fuzz.generate import MAX_RANK, Generator, Move, NotApplicableError
+from tests.fuzz.ordered_moves import ORDERED
 
 from anyshape.ir.node import Value
 from anyshape.ir.opdef import AnyOp, Trait, all_ops, lookup
@@ -255,6 +256,6 @@ def attention(g: Generator) -> None:
 
 SIMPLE: list[Move] = [
     elementwise, elementwise, elementwise, select, reduction, reshape, transpose, broadcast,
-    reverse, slice_, concat, pad, gather, source, dot, row_compound, dense,
+    reverse, slice_, concat, pad, gather, source, dot, row_compound, dense, *ORDERED,
 ]  # fmt: skip
 RARE: list[Move] = [attention, gather_found, random_draw, entropy]

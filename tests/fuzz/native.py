@@ -34,7 +34,7 @@ MOVES = [*SIMPLE, *SIMPLE, *SIMPLE, *RARE, *LOOPS]
 
 APPROXIMATE = CONTRACTIONS | {
     "sum", "mean", "softmax", "log_softmax", "layer_norm", "rms_norm", "gelu", "silu", "exp", "log",
-    "expm1", "log1p", "tanh", "erf", "sigmoid", "sin", "cos", "pow", "rsqrt",
+    "expm1", "log1p", "tanh", "erf", "sigmoid", "sin", "cos", "pow", "rsqrt", "cumsum", "cumprod",
 }  # fmt: skip
 """Ops whose last bits are the compiler's business."""
 

@@ -79,12 +79,13 @@ def check(seed: int, tally: Tally, bindings: int = 3) -> None:
         tally.runs += 1
 
 
-CONTRACTIONS = {"dot", "dense", "attention", "scan"}
+CONTRACTIONS = {"dot", "grouped_dot", "dense", "attention", "scan"}
 """NumPy adds up in an order of its own here: the last bits depend on how axes are grouped."""
 
 JUMPS = {
     "floor", "ceil", "round", "sign", "mod", "floordiv", "cast", "argmax", "argmin", "eq", "ne",
     "lt", "le", "gt", "ge", "nonzero", "cond", "while", "select", "log", "log1p", "pow", "prod",
+    "cumprod", "sort", "topk",
 }  # fmt: skip
 """Ops after which a difference in the last bit may be any difference."""
 

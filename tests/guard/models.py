@@ -1,10 +1,12 @@
-"""Functions whose kernels are run between protected pages: a few of every family."""
+"""Graphs whose kernels are run between protected pages: a few of every family."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import anyshape as ash
+from anyshape.ir import Graph, parse
 
 RNG = np.random.default_rng(7)
 
@@ -64,6 +66,36 @@ def elements(x: ash.f32["a", "v"], ids: ash.i32["b"]):
     return ash.take(x, ids, axis=1) + 1.0
 
 
+SCATTERED = """
+axes { a: 0.. b: 0.. c: 0.. }
+graph slices(x: f32[a, b], i: i64[c], u: f32[c, b], v: f32[a, c]) -> (f32[a, b], f32[a, b]) {
+  %0 = scatter(x, i, u) {axis=0, combine=add} : f32[a, b]
+  %1 = scatter(x, i, v) {axis=1} : f32[a, b]
+  return %0, %1
+}
+"""
+SCATTERED_ALONG = """
+axes { a: 0.. b: 0.. c: 0.. }
+graph elements(x: f16[a, b], i: i32[c, b], u: f16[c, b], j: u8[a, c], v: f16[a, c])
+    -> (f16[a, b], f16[a, b], f16[c, b]) {
+  %0 = scatter_along(x, i, u) {axis=0, combine=mul} : f16[a, b]
+  %1 = scatter_along(x, j, v) {axis=1, combine=max} : f16[a, b]
+  %2 = take_along(x, i) {axis=0} : f16[c, b]
+  return %0, %1, %2
+}
+"""
+SORTED = """
+axes { a: 0.. b: 0.. }
+graph sorted(x: f32[a, b], y: i64[a, b], z: bf16[a, b])
+    -> (f32[a, b], i64[a, b], i64[a, b], i64[a, b], bf16[a, b // 2], i64[a, b // 2]) {
+  %0, %1 = sort(x) {axis=1}
+  %2, %3 = sort(y) {axis=0, descending=true}
+  %4, %5 = topk(z) {axis=1, k=b // 2}
+  return %0, %1, %2, %3, %4, %5
+}
+"""
+
+
 # --- rows -----------------------------------------------------------------------------------------
 
 
@@ -80,6 +112,16 @@ def reductions(x: ash.f32["a", "b", "c"]):
 @ash.jit
 def narrow_rows(x: ash.f64["a", "b"], y: ash.f16["a", "b"], z: ash.i8["a", "b"]):
     return x.prod(axis=1), y.max(axis=1), z.sum(axis=1), ash.argmin(z, axis=0), (z > 0).all(axis=1)
+
+
+@ash.jit
+def cumulative(x: ash.f32["a", "b"], y: ash.i8["a", "b"]):
+    return (
+        ash.cumsum(ash.exp(x), axis=1) * 2.0,
+        ash.cumprod(x, axis=0, reverse=True),
+        ash.cummax(x, axis=1, exclusive=True, reverse=True),
+        ash.cummin(y, axis=0, exclusive=True),
+    )
 
 
 # --- matrix products ------------------------------------------------------------------------------
@@ -127,6 +169,24 @@ def half(x: ash.bf16["a", "b"], w: ash.bf16["b", "c"]):
     return x @ w
 
 
+EXPERTS = weight(3, 5, 70)
+
+
+@ash.jit
+def grouped(x: ash.f32["a", "b"], w: ash.f32["c", "b", "d"], ends: ash.i64["c"], y: ash.f32["d"]):
+    return ash.relu(ash.grouped_dot(x, w, ends)) + y
+
+
+@ash.jit
+def grouped_packed(x: ash.f32["a", 5], ends: ash.i32[3]):
+    return ash.grouped_dot(x, EXPERTS, ends)
+
+
+@ash.jit
+def grouped_half(x: ash.f16["a", "b"], w: ash.f16["c", "b", "d"], ends: ash.i32["c"]):
+    return ash.grouped_dot(x, w, ends)
+
+
 # --- attention ------------------------------------------------------------------------------------
 
 
@@ -148,12 +208,36 @@ def masked(
     return ash.attention(q, k, v, mask)
 
 
+@ash.jit
+def decoding(
+    q: ash.f32["a", 4, 1, 16], k: ash.f32["a", "t", 2, 16], v: ash.f32["a", "t", 2, 8],
+    mask: ash.f32["a", 1, 1, "t"],
+):  # fmt: skip
+    values = v.transpose(0, 2, 1, 3)
+    return ash.attention(q, k.transpose(0, 2, 1, 3), values, mask).reshape(-1, 32) * 2.0
+
+
+@ash.jit
+def drafting(q: ash.bf16["a", 2, 3, 8], k: ash.bf16["a", 1, "t", 8], v: ash.bf16["a", 1, "t", 8]):
+    return ash.attention(q, k, v, causal="bottom_right")
+
+
+def of(*models: ash.Jitted[..., Any] | str) -> Callable[[], tuple[Graph, ...]]:
+    """Graphs of functions, or from text: made by whoever runs them."""
+    return lambda: tuple(parse(m) if isinstance(m, str) else m.graph for m in models)
+
+
 FAMILIES = {
-    "map": (elementwise, narrow, casts),
-    "movement": (transposes, pads, concats, slices),
-    "gather": (gathers, elements),
-    "row": (normalized, reductions, narrow_rows),
-    "dot": (packed, packed_odd, dynamic, transposed),
-    "other dots": (batched, one_row, wide, half),
-    "attention": (attention, causal, masked),
+    "map": of(elementwise, narrow, casts),
+    "movement": of(transposes, pads, concats, slices),
+    "gather": of(gathers, elements),
+    "scatter": of(SCATTERED, SCATTERED_ALONG),
+    "sort": of(SORTED),
+    "row": of(normalized, reductions, narrow_rows),
+    "cumulative": of(cumulative),
+    "dot": of(packed, packed_odd, dynamic, transposed),
+    "other dots": of(batched, one_row, wide, half),
+    "grouped dot": of(grouped, grouped_packed, grouped_half),
+    "attention": of(attention, causal, masked),
+    "few queries": of(decoding, drafting),
 }

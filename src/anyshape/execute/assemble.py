@@ -143,16 +143,15 @@ def _bytes(buffer: BufferPlan) -> Number:
 
 def _step(step: StepPlan, words: Words) -> Step:
     """The step without its code, which cannot be compiled before all words are known."""
-    label = step.node.regions[0].results[0].node.op.name
     blocks = [_block(step, spaces, words) for spaces in step.workspaces]
     if len(step.choices) == 1:
         (way,) = step.choices
         cost = words.word(Estimate(way.alone))
-        return Step(label, (), words.word(way.tasks), blocks[0], step.waits, cost=cost)
+        return Step(step.name, (), words.word(way.tasks), blocks[0], step.waits, cost=cost)
     costs = step.costs
     alone = tuple(Estimate(way.alone) for way in step.choices)
     return Step(
-        label,
+        step.name,
         (),
         words.word(OfCheapest(costs, tuple(way.tasks for way in step.choices))),
         tuple(source for block in blocks for source in block),

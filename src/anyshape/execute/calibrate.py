@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from threading import Lock
 from typing import cast
 
 import numpy as np
@@ -55,12 +56,14 @@ def _cache_bytes() -> int:
 
 
 _KNOWN: dict[Path, MachineCosts] = {}  # by folder: what this process has read or measured
+_MEASURING = Lock()  # threads that measure at the same time would measure each other
 
 
 def _kept_or_measured(folder: Path, compile_graph: CompileGraph) -> MachineCosts:
-    if folder not in _KNOWN:
-        _KNOWN[folder] = _read_or_measured(folder, compile_graph)
-    return _KNOWN[folder]
+    with _MEASURING:
+        if folder not in _KNOWN:
+            _KNOWN[folder] = _read_or_measured(folder, compile_graph)
+        return _KNOWN[folder]
 
 
 def _read_or_measured(folder: Path, compile_graph: CompileGraph) -> MachineCosts:

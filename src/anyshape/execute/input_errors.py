@@ -36,9 +36,8 @@ def in_words_of_model(
     match failure:
         case InputCountError():
             return _count(failure, graph)
-        case InputKindError(name=name, found=found):
-            problem = f"is a {found} that is not dense memory of this machine"
-            return InputError(name, problem, f"pass a NumPy array: np.asarray({name})")
+        case InputKindError():
+            return _kind(failure, arrays[failure.input])
         case InputDtypeError():
             return _dtype(failure, arrays[failure.input])
         case InputRankError() | CheckFailedError() | ImpossibleSizeError():
@@ -62,6 +61,14 @@ def _count(failure: InputCountError, graph: Graph) -> OperandError:
     signature = f"{graph.name}({', '.join(name for name, _ in tensor_inputs(graph))})"
     problem = f"got {failure.found} arrays, expected {failure.expected}"
     return OperandError(f"graph '{graph.name}'", problem, signature)
+
+
+def _kind(failure: InputKindError, array: object) -> InputError:
+    fix = f"pass a NumPy array: np.asarray({failure.name})"
+    if is_torch(array):
+        fix = f"pass {failure.name}.to_dense()"
+    problem = f"is a {failure.found} that is not dense memory of this machine"
+    return InputError(failure.name, problem, fix)
 
 
 def _dtype(failure: InputDtypeError, array: object) -> DTypeError:

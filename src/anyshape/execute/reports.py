@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from anyshape.observe.table import byte_text, table, time_text
+from anyshape.observe.table import amount, byte_text, table, time_text
+
+CONSTANT = "constant"
+"""The place of whatever the Executable holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +63,10 @@ class StepCost:
 
     @property
     def variant(self) -> str:
-        """The one that runs, and what the others would take."""
-        won = [v.name for v in self.variants if v.chosen]
-        lost = [f"{v.name} {time_text(v.nanoseconds)}" for v in self.variants if not v.chosen]
+        """The one that runs and the others, each with what it takes on all threads."""
+        texts = {v: f"{v.name} {time_text(v.nanoseconds)}" for v in self.variants}
+        won = [text for v, text in texts.items() if v.chosen]
+        lost = [text for v, text in texts.items() if not v.chosen]
         return " ".join(won + ([f"(not {', '.join(lost)})"] if lost else []))
 
 
@@ -117,6 +121,13 @@ def _step_row(step: StepReport) -> Sequence[str]:
         str(step.cost.tasks),
         time_text(step.cost.nanoseconds),
         step.cost.variant,
-        ", ".join(step.reads),
+        ", ".join(_counted(step.reads)),
         ", ".join(step.writes),
     )
+
+
+def _counted(places: Sequence[str]) -> list[str]:
+    """What is read, constants last and all in one."""
+    constants = sum(place == CONSTANT for place in places)
+    others = [place for place in places if place != CONSTANT]
+    return [*others, amount(constants, CONSTANT)] if constants else others

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anyshape.execute.reports import (
+    CONSTANT,
     CostReport,
     MemoryReport,
     StepCost,
@@ -116,7 +117,7 @@ class Specialization:
             store = self._plan.buffers[store.of].store
         match store:
             case ConstantStore():
-                return "constant"
+                return CONSTANT
             case ArenaStore():
                 return f"arena[{place.offset}:{place.offset + place.bytes}]"
             case InputStore(index):

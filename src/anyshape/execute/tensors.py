@@ -39,7 +39,7 @@ def _readable(thing: object, number: int, inputs: Inputs) -> object:
     if is_torch(thing):
         tensor = cast(Any, thing)
         if tensor.is_cpu and not tensor.requires_grad:
-            return tensor
+            return tensor.resolve_neg()  # DLPack does not tell of negation that is still to be done
     elif hasattr(type(thing), "__dlpack__"):
         return thing
     elif hasattr(type(thing), "__array__"):

@@ -13,10 +13,10 @@ from typing import cast
 
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import Trait
-from anyshape.ir.types import DType, Shape, f32
+from anyshape.ir.types import DType, Shape
 from anyshape.loop import Buffer, Let, Load, Matrix, Scalar, Statement
 from anyshape.loop.ir import Index
-from anyshape.lower.context import Lowering
+from anyshape.lower.context import Lowering, wide_of
 from anyshape.ops.attention import AttentionAttrs
 from anyshape.passes.dot_epilogue import Order, epilogue_orders
 from anyshape.sym import Dim, FactScope, Symbol
@@ -38,9 +38,8 @@ class AttentionForm:
 
     @property
     def total(self) -> DType:
-        """16-bit floats are computed in f32."""
-        dtype = self.node.result().tensor.dtype
-        return f32 if dtype.bits < f32.bits else dtype
+        """What scores and sums are computed in."""
+        return wide_of(self.node.result().tensor.dtype)
 
     @property
     def query(self) -> Value:

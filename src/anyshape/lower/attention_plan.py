@@ -197,11 +197,11 @@ class FewQueriesPlan(AttentionPlan):
 
     def parts_of_row(self, row: Symbol) -> tuple[Bind, ...]:
         """Head and query of a row of this block."""
-        whole = self.first_row + Dim.of(row)
-        head = Dim.of(KV_HEAD) * (self.heads // self.kv_heads) + whole // self.queries
+        sharing = self.heads // self.kv_heads
+        head, query = delinear((sharing, self.queries), self.first_row + Dim.of(row))
         return (
-            Bind(HEAD, Number(head), self.heads),
-            Bind(ROW_QUERY, Number(whole % self.queries), self.queries),
+            Bind(HEAD, Number(Dim.of(KV_HEAD) * sharing + head), self.heads),
+            Bind(ROW_QUERY, Number(query), self.queries),
         )
 
     @property

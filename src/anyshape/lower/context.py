@@ -15,7 +15,7 @@ from typing import assert_never, cast
 
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs
-from anyshape.ir.types import DType, Shape
+from anyshape.ir.types import DType, Shape, f32
 from anyshape.loop import (
     Accumulator,
     Apply,
@@ -82,7 +82,7 @@ class Lowering:
     def _make(self, value: Value, index: Index, conditions: Conditions) -> Scalar:
         node = value.node
         if value in self.given:
-            return self._converted(Load(self.given[value], index), value.tensor.dtype)
+            return self.cast(self.let(Load(self.given[value], index)), value.tensor.dtype)
         if node.op is not PARAM:
             return RULES[node.op.name](self, node, index, conditions)
         buffer = self.buffers[cast(ParamAttrs, node.attrs).index]
@@ -91,12 +91,12 @@ class Lowering:
             Guard(conditions, load, Literal.of(0, buffer.dtype)) if conditions else load
         )
 
-    def _converted(self, load: Load, dtype: DType) -> Scalar:
-        local = self.let(load)
-        return local if local.dtype == dtype else self.apply("cast", (local,), dtype)
-
     def apply(self, op: str, args: Sequence[Scalar], dtype: DType) -> Scalar:
         return self.let(Apply(op, tuple(args), dtype))
+
+    def cast(self, value: Scalar, dtype: DType) -> Scalar:
+        """The value in this dtype, if it is not already."""
+        return value if value.dtype == dtype else self.apply("cast", (value,), dtype)
 
     def let(self, value: Scalar) -> Local:
         """Names a scalar, in the outermost loop where everything it needs is known."""
@@ -242,6 +242,11 @@ class Lowering:
         if self.scope.proves(Equal(operand, result)) is Answer.TRUE:
             return index
         return minimum(index, operand - 1)  # a size of 1 or of the result: only the run knows
+
+
+def wide_of(dtype: DType) -> DType:
+    """What numbers are combined in: 16-bit floats in f32, as the reference does."""
+    return f32 if dtype.is_float and dtype.bits < f32.bits else dtype
 
 
 IndexRule = Callable[[Lowering, Node, Index, Conditions], Scalar]

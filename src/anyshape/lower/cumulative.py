@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from typing import cast
 
 from anyshape.ir.node import Node
-from anyshape.ir.types import f32
 from anyshape.loop import Buffer, For, Scalar, Statement
 from anyshape.loop.ir import Index
 from anyshape.loop.merge import flattened
-from anyshape.lower.context import RULES, Conditions, Level, Lowering
+from anyshape.lower.context import RULES, Conditions, Level, Lowering, wide_of
 from anyshape.lower.row import STRIP_WIDTH, stores
 from anyshape.lower.tasks import Indices, Work, of_strip, one_each, place_of, strips
 from anyshape.ops.cumulative import CumulativeAttrs
@@ -27,11 +26,9 @@ COMBINE = {"cumsum": "add", "cumprod": "mul", "cummax": "maximum", "cummin": "mi
 def cumulative(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
     """The total so far, at the index that the loop around has come to."""
     attrs, dtype = cast(CumulativeAttrs, node.attrs), node.result().tensor.dtype
-    wide = f32 if dtype.is_float and dtype.bits < f32.bits else dtype
-    value = low.at(node.operands[0], index, conditions)
-    value = value if value.dtype == wide else low.apply("cast", (value,), wide)
+    value = low.cast(low.at(node.operands[0], index, conditions), wide_of(dtype))
     total = low.running(COMBINE[node.op.name], value, exclusive=attrs.exclusive)
-    return total if wide is dtype else low.apply("cast", (total,), dtype)
+    return low.cast(total, dtype)
 
 
 for _name in COMBINE:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import cast
 
 from anyshape.ir.node import Node
-from anyshape.ir.types import bool_, f32, i64
+from anyshape.ir.types import bool_, i64
 from anyshape.loop import Literal, Number, Scalar
 from anyshape.loop.ir import Index
-from anyshape.lower.context import Conditions, Lowering, rule
+from anyshape.lower.context import Conditions, Lowering, rule, wide_of
 from anyshape.ops.dot import DotAttrs
 from anyshape.sym import Dim
 
@@ -22,17 +22,16 @@ def dot(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scal
     attrs = cast(DotAttrs, node.attrs)
     lhs, rhs = node.operands
     dtype = node.result().tensor.dtype
-    wide = f32 if dtype.is_float and dtype.bits < f32.bits else dtype
+    wide = wide_of(dtype)
 
     def element(chosen: list[Dim]) -> Scalar:
         places = operand_indices(attrs, lhs.tensor.rank, rhs.tensor.rank, index, chosen)
         pair = [low.at(x, i, conditions) for x, i in zip((lhs, rhs), places, strict=True)]
-        factors = [x if x.dtype == wide else low.apply("cast", (x,), wide) for x in pair]
-        return low.apply("mul", factors, wide)
+        return low.apply("mul", [low.cast(factor, wide) for factor in pair], wide)
 
     extents = [lhs.tensor.shape[axis] for axis in attrs.contract[0]]
     total = low.accumulate("add", wide, extents, index, element)
-    return total if wide is dtype else low.apply("cast", (total,), dtype)
+    return low.cast(total, dtype)
 
 
 @rule("grouped_dot")
@@ -41,12 +40,12 @@ def grouped_dot(low: Lowering, node: Node, index: Index, conditions: Conditions)
     row, column = index
     groups, depth, _ = weights.tensor.shape
     dtype = node.result().tensor.dtype
-    wide = f32 if dtype.is_float and dtype.bits < f32.bits else dtype
+    wide = wide_of(dtype)
 
     def is_over(chosen: list[Dim]) -> Scalar:
         """Whether a group ends before this row."""
-        end = low.apply("cast", (low.at(offsets, tuple(chosen), conditions),), i64)
-        return low.apply("cast", (low.apply("le", (end, Number(row)), bool_),), i64)
+        end = low.cast(low.at(offsets, tuple(chosen), conditions), i64)
+        return low.cast(low.apply("le", (end, Number(row)), bool_), i64)
 
     over = low.accumulate("add", i64, [groups], (row,), is_over)
     group = low.bind(over, groups)
@@ -54,13 +53,11 @@ def grouped_dot(low: Lowering, node: Node, index: Index, conditions: Conditions)
     def element(chosen: list[Dim]) -> Scalar:
         places = (row, chosen[0]), (group, chosen[0], column)
         pair = [low.at(v, i, conditions) for v, i in zip((x, weights), places, strict=True)]
-        factors = [v if v.dtype == wide else low.apply("cast", (v,), wide) for v in pair]
-        return low.apply("mul", factors, wide)
+        return low.apply("mul", [low.cast(factor, wide) for factor in pair], wide)
 
     total = low.accumulate("add", wide, [depth], (*index, group), element)
     inside = low.apply("lt", (over, Number(groups)), bool_)
-    chosen = low.apply("select", (inside, total, Literal.of(0, wide)), wide)
-    return chosen if wide is dtype else low.apply("cast", (chosen,), dtype)
+    return low.cast(low.apply("select", (inside, total, Literal.of(0, wide)), wide), dtype)
 
 
 def operand_indices(

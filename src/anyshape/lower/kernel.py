@@ -2,8 +2,9 @@
 
 A region without reductions is a *map*: its loops merge where memory allows. A region with
 reductions is a *row* kernel: one task per row, the reductions and the final pass inside. A matrix
-product and what follows it is a kernel of register tiles (`matrix.py`). Sizes of the graph become
-the kernel's own `n0, n1, …`, so that equal kernels have equal text.
+product and what follows it is a kernel of register tiles (`matrix.py`, `grouped.py`), and so is
+attention (`attention.py`). Cumulative ops, scatters and sorting have loops of their own kind. Sizes
+of the graph become the kernel's own `n0, n1, …`, so that equal kernels have equal text.
 """
 
 from __future__ import annotations

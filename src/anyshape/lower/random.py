@@ -63,9 +63,7 @@ class _Words:
             left = self.apply("mul", words[0], MULTIPLIERS[0])
             right = self.apply("mul", words[2], MULTIPLIERS[1])
             if number:
-                keys = [
-                    self.lower(self.apply("add", k, w)) for k, w in zip(keys, WEYL, strict=True)
-                ]
+                keys = [self._next_key(k, step) for k, step in zip(keys, WEYL, strict=True)]
             words = [
                 self._mixed(self.upper(right), words[1], keys[0]),
                 self.lower(right),

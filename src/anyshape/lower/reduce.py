@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from anyshape.ir.node import Node
-from anyshape.ir.types import DType, bool_, f32, i64
+from anyshape.ir.types import DType, bool_, i64
 from anyshape.loop import Bind, For, Number, Scalar, Statement
 from anyshape.loop.ir import Index, neutral
 from anyshape.loop.merge import flattened, step_of
 from anyshape.loop.rewrite import accesses
-from anyshape.lower.context import RULES, Conditions, Lowering, rule
+from anyshape.lower.context import RULES, Conditions, Lowering, rule, wide_of
 from anyshape.lower.movement import delinear
 from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
 from anyshape.sym import Dim, product
@@ -20,12 +20,9 @@ COMBINE = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 
 
 def reduction(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    """16-bit floats accumulate in f32, as the reference does."""
     dtype = node.result().tensor.dtype
-    wide = f32 if dtype.is_float and dtype.bits < f32.bits else dtype
-    op = COMBINE[node.op.name if node.op.name in COMBINE else "sum"]
-    total = combined(low, node, index, conditions, op, wide)
-    return total if wide is dtype else low.apply("cast", (total,), dtype)
+    total = combined(low, node, index, conditions, COMBINE[node.op.name], wide_of(dtype))
+    return low.cast(total, dtype)
 
 
 def combined(
@@ -39,8 +36,7 @@ def combined(
         inner, outer = iter(chosen), iter(kept)
         axes = range(x.tensor.rank)
         source = tuple(next(inner) if axis in attrs.axes else next(outer) for axis in axes)
-        value = low.at(x, source, conditions)
-        return value if value.dtype == wide else low.apply("cast", (value,), wide)
+        return low.cast(low.at(x, source, conditions), wide)
 
     runs = [[x.tensor.shape[axis] for axis in run] for run in _runs(sorted(attrs.axes))]
     known = (*kept, *_sides(conditions))
@@ -102,14 +98,12 @@ for _name in COMBINE:
 @rule("mean")
 def mean(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
     dtype = node.result().tensor.dtype
-    wide = f32 if dtype.bits < f32.bits else dtype
+    wide = wide_of(dtype)
     total = combined(low, node, index, conditions, "add", wide)
     (x,) = node.operands
     axes = cast(ReduceAttrs, node.attrs).axes
     number = low.let(Number(product(x.tensor.shape[axis] for axis in axes)))
-    count = low.apply("cast", (number,), wide)
-    result = low.apply("div", (total, count), wide)
-    return result if wide is dtype else low.apply("cast", (result,), dtype)
+    return low.cast(low.apply("div", (total, low.cast(number, wide)), wide), dtype)
 
 
 # --- arg-reductions -------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import ParamAttrs
-from anyshape.ir.types import bool_, f32
+from anyshape.ir.types import bool_
 from anyshape.loop import (
     Apply,
     Bind,
@@ -31,7 +31,8 @@ from anyshape.loop import (
 )
 from anyshape.loop.ir import Index
 from anyshape.loop.merge import flattened
-from anyshape.lower.context import Lowering
+from anyshape.lower import notation
+from anyshape.lower.context import Lowering, wide_of
 from anyshape.lower.row import STRIP_WIDTH
 from anyshape.lower.tasks import Indices, Work, of_strip, one_each, strips
 from anyshape.ops.scatter import ScatterAttrs
@@ -39,6 +40,8 @@ from anyshape.sym import Dim, Symbol, maximum, minimum, product
 
 COMBINE = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
 PLACE, OLD, FOUND = Symbol("r"), Symbol("n"), "found"
+
+Body = tuple[Statement, ...]
 
 
 class _Buffers(NamedTuple):
@@ -63,7 +66,7 @@ def scatter_work(low: Lowering, outputs: Sequence[Buffer], space: Indices, node:
     copy = _copy(buffers, space, axis)
     along = node.op.name == "scatter_along"
     update = (_update_elements if along else _update_slices)(buffers, space, attrs)
-    body = flattened((copy, update))
+    body = flattened((copy, *update))
     if axis == len(space) - 1 or not _is_uniform(buffers, along):
         return one_each(others, body)
     last = others[-1]
@@ -81,8 +84,9 @@ def _is_uniform(buffers: _Buffers, along: bool) -> bool:
 
 
 def _copy(buffers: _Buffers, space: Indices, axis: int) -> Statement:
-    place = _at(space, axis, Dim.of(OLD))
-    return For(OLD, space[axis][1], (Store(buffers.y, place, Load(buffers.x, place)),))
+    place, is_last = _at(space, axis, Dim.of(OLD)), axis == len(space) - 1
+    store = Store(buffers.y, place, Load(buffers.x, place))
+    return For(OLD, space[axis][1], (store,), vector=is_last)
 
 
 def _at(space: Indices, axis: int, index: Dim) -> Index:
@@ -90,7 +94,7 @@ def _at(space: Indices, axis: int, index: Dim) -> Index:
     return (*places[:axis], index, *places[axis + 1 :])
 
 
-def _update_slices(buffers: _Buffers, space: Indices, attrs: ScatterAttrs) -> Statement:
+def _update_slices(buffers: _Buffers, space: Indices, attrs: ScatterAttrs) -> Body:
     """An index for a whole slice: the axes of the indices stand where the axis was."""
     axis, shape = attrs.axis, buffers.indices.shape
     chosen = tuple(Symbol(f"m{i}") for i in range(len(shape)))
@@ -100,10 +104,10 @@ def _update_slices(buffers: _Buffers, space: Indices, attrs: ScatterAttrs) -> St
     body = _update(buffers, space, attrs, index, source)
     for symbol, extent in reversed(list(zip(chosen, shape, strict=True))):
         body = (For(symbol, extent, body),)
-    return body[0] if len(body) == 1 else For(Symbol("once"), Dim.of(1), body)
+    return body
 
 
-def _update_elements(buffers: _Buffers, space: Indices, attrs: ScatterAttrs) -> Statement:
+def _update_elements(buffers: _Buffers, space: Indices, attrs: ScatterAttrs) -> Body:
     """An index for each element; where the indices do not reach, there is nothing to do."""
     axis, shape = attrs.axis, buffers.indices.shape
     chosen = Symbol("m")
@@ -113,18 +117,18 @@ def _update_elements(buffers: _Buffers, space: Indices, attrs: ScatterAttrs) -> 
         for (symbol, whole), size in zip(space, shape, strict=True)
         if (symbol, whole) != space[axis] and size != whole
     )
-    return For(chosen, shape[axis] * reached, _update(buffers, space, attrs, index, index))
+    return (For(chosen, shape[axis] * reached, _update(buffers, space, attrs, index, index)),)
 
 
 def _update(
     buffers: _Buffers, space: Indices, attrs: ScatterAttrs, index: Index, source: Index
-) -> tuple[Statement, ...]:
+) -> Body:
     size = space[attrs.axis][1]
     found = Local(FOUND, buffers.indices.dtype)
     place = _at(space, attrs.axis, Dim.of(PLACE))
     old = Load(buffers.y, place)
     new = _combined(attrs.combine, old, Load(buffers.updates, source))
-    value = Apply("select", (_inside(found, size), new, old), old.dtype)
+    value = Apply("select", (_inside(found), new, old), old.dtype)
     return (
         Let(found, Load(buffers.indices, index)),
         Bind(PLACE, found, size),
@@ -132,18 +136,16 @@ def _update(
     )
 
 
-def _inside(found: Local, size: Dim) -> Scalar:
-    """Compared as the wide integers that places are."""
+def _inside(found: Local) -> Scalar:
+    """Whether the index was in its range: as a wide integer, it is the place itself."""
     place = Number(Dim.of(PLACE))
-    return Apply("eq", (Apply("cast", (found,), place.dtype), place), bool_)
+    return Apply("eq", (notation.cast(found, place.dtype), place), bool_)
 
 
 def _combined(combine: str, old: Scalar, new: Scalar) -> Scalar:
-    """16-bit floats are combined in f32, and rounded once."""
+    """Rounded once, to the dtype of the result."""
     if combine == "set":
         return new
-    dtype = old.dtype
-    if not dtype.is_float or dtype.bits >= f32.bits:
-        return Apply(COMBINE[combine], (old, new), dtype)
-    wide = (Apply("cast", (x,), f32) for x in (old, new))
-    return Apply("cast", (Apply(COMBINE[combine], tuple(wide), f32),), dtype)
+    wide = wide_of(old.dtype)
+    both = (notation.cast(x, wide) for x in (old, new))
+    return notation.cast(notation.apply(COMBINE[combine], *both), old.dtype)

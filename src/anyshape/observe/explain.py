@@ -16,6 +16,9 @@ from anyshape.passes import PassReport
 PLACES_SHOWN = 3
 """How many places a group of equal decisions names."""
 
+GROUPS_SHOWN = 8
+"""How many groups a section of the text lists, the largest first; fields have them all."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelSummary:
@@ -87,14 +90,22 @@ class Explanation:
         sections = (
             ("", [f"{self.graph}: {self.executor} executor, {amount(self.threads, 'thread')}"]),
             ("passes", _pass_table(self.passes)),
-            ("done", [f"  {group}" for group in self.applied]),
-            ("refused", [f"  {group}" for group in self.refused]),
+            ("done", self._listed(self.applied, "applied")),
+            ("refused", self._listed(self.refused, "refused")),
             ("kernels", [f"  {self.kernels}"]),
             ("on the host", [f"  {op}: {count}" for op, count in self.host_ops] or ["  nothing"]),
             ("held between calls", [f"  {_words(what)}: {byte_text(n)}" for what, n in self.held]),
             ("at this binding", _indented(self.specialization)),
         )
         return "\n\n".join("\n".join(_section(*part)) for part in sections if part[1])
+
+    def _listed(self, groups: tuple[Group, ...], field: str) -> list[str]:
+        """What passes decide comes before rules, most of which only find that nothing is to do."""
+        passes = {report.name for report in self.passes}
+        ordered = sorted(groups, key=lambda group: (group.rule not in passes, -group.count))
+        lines = [f"  {group}" for group in ordered[:GROUPS_SHOWN]]
+        left = len(ordered) - len(lines)
+        return [*lines, f"  and {amount(left, 'group')} more, in `.{field}`"] if left else lines
 
 
 def _words(name: str) -> str:

@@ -11,7 +11,8 @@ and that group can take it:
     together, and views in front of it (transposes, slices, broadcasts, widening casts), if its
     operands still read as matrices. It reads nothing else than views of memory: whatever else comes
     before it would be computed once for each panel of columns;
-  - an attention takes along what leaves its columns last, and any views in front of it.
+  - an attention takes along what leaves its columns last, and any views in front of it;
+  - a grouped dot reads its operands from memory as they are.
 
 Reshapes are names for the same memory and stay outside. What is neither map nor loop stays alone.
 """
@@ -181,7 +182,7 @@ class _Grouping:
 def _objection_to_operand(node: Node, group: Group) -> str:
     """Why a contraction cannot read its operands through `node`."""
     dot = group.contraction
-    if dot is None or not is_view(node):
+    if dot is None or dot.op.name == "grouped_dot" or not is_view(node):
         return "a contraction reads its operands from memory"
     if dot.op.name == "attention":  # reads rows of any strides
         return ""
@@ -251,7 +252,9 @@ class _Assembler:
     def _fuse(self, group: Group) -> None:
         inside = set(group.nodes)
         used = dict.fromkeys(v for node in reversed(group.nodes) for v in node.operands)
-        outside = [v for v in used if v.node not in inside and not is_number(v.node)]
+        # An op alone reads all its operands from memory, numbers too.
+        inside |= set() if is_alone(group.root) else {v.node for v in used if is_number(v.node)}
+        outside = [v for v in used if v.node not in inside]
         body = self._body(group, outside)
         operands = [self.values[value] for value in outside]
         self.builder.place = self.old.locations.of(group.root)

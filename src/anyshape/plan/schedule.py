@@ -59,6 +59,14 @@ class StepPlan:
     workspaces: tuple[tuple[int, ...], ...]
 
     @property
+    def name(self) -> str:
+        """The ops that the kernel computes, as `dot+add+gelu`; of long chains the two ends."""
+        nodes = (n for n in self.node.regions[0].nodes() if n.op is not PARAM)
+        ops = [n.op.name for n in nodes if not isinstance(n.attrs, ConstantAttrs)]
+        distinct = list(dict.fromkeys(ops)) or ["copy"]
+        return "+".join(distinct if len(distinct) <= 4 else (*distinct[:2], "...", distinct[-1]))
+
+    @property
     def costs(self) -> tuple[Dim, ...]:
         """Those by which level 2 chooses."""
         return tuple(choice.shared for choice in self.choices)
@@ -108,8 +116,7 @@ class _Scheduler:
         self.window = window_for(costs.threads)
         self.scope = FactScope.of(graph.facts)
         self.buffers: list[Value | _Workspace] = []
-        self.numbers: dict[Value, int] = {}
-        self.packed: dict[tuple[Value, Packing], int] = {}  # constants in panels, once each
+        self.numbers: dict[tuple[Value, Packing | None], int] = {}
         self.packings: dict[int, Packing] = {}
         self.alias_of: dict[int, tuple[int, Dim]] = {}  # buffer -> root, bytes into it
         self.kernels: dict[_RegionKey, _Kernels] = {}
@@ -128,17 +135,29 @@ class _Scheduler:
         return Schedule(self.graph, buffers, tuple(self.steps), self.window)
 
     def _add(self, node: Node) -> None:
-        for value in node.results:
-            self.numbers[value] = len(self.buffers)
-            self.buffers.append(value)
-        if node.op.has(Trait.ALIAS):
-            self.alias_of[self.numbers[node.result()]] = self._root(node.operands[0])
+        """Constants have buffers as soon as a kernel reads them, for each form that is read."""
+        if node.op is PARAM:
+            self._number(node.result())
+        elif node.op.has(Trait.ALIAS):
+            root = self._root(node.operands[0])  # a name comes after what it names
+            self.alias_of[self._number(node.result())] = root
         elif node.op.name == "kernel":
             self._add_kernel(node)
 
+    def _number(self, value: Value, packing: Packing | None = None) -> int:
+        """The buffer of a value, or of the packed form of a constant."""
+        number = self.numbers.setdefault((value, packing), len(self.buffers))
+        if number == len(self.buffers):
+            self.buffers.append(value)
+            if packing is not None:
+                self.packings[number] = packing
+        return number
+
     def _root(self, value: Value) -> tuple[int, Dim]:
         """The buffer that a value lies in, and how many bytes after its start."""
-        number = self.numbers[value]
+        return self._root_of(self._number(value))
+
+    def _root_of(self, number: int) -> tuple[int, Dim]:
         return self.alias_of.get(number, (number, NOTHING))
 
     # --- steps --------------------------------------------------------------------------------
@@ -173,20 +192,25 @@ class _Scheduler:
             return False
         root, offset = self._root(source)
         start_bytes = offset + start * source.tensor.dtype.itemsize
-        self.alias_of[self.numbers[node.result()]] = root, start_bytes
+        self.alias_of[self._number(node.result())] = root, start_bytes
         return True
 
     def _add_step(self, node: Node, kernels: _Kernels) -> None:
         lowered, ways = kernels.lowered, kernels.choices
-        roots = tuple(self._root(value)[0] for value in node.operands)
-        waits = sorted({self.writer[root] for root in roots if root in self.writer})
-        operands = (self._operand(v, lowered.packed.get(i)) for i, v in enumerate(node.operands))
-        results = tuple(self.numbers[value] for value in node.results)
-        buffers = (*operands, *results)
+        packed = lowered.packed
+        operands = tuple(self._number(v, packed.get(i)) for i, v in enumerate(node.operands))
+        roots = [self._root_of(number) for number in operands]
+        waits = sorted({self.writer[root] for root, _ in roots if root in self.writer})
+        results = tuple(self._number(value) for value in node.results)
         spaces = tuple(self._workspaces(lowered, ways, index) for index in range(len(ways)))
         written = (*results, *(number for numbers in spaces for number in numbers))
         self.writer.update(dict.fromkeys(written, len(self.steps)))
-        self.touched.append(Touched(kernels.overwritable, roots, results, written[len(results) :]))
+        # What lies inside a buffer is not where the result's elements would be.
+        starts = {place for place, (_, offset) in enumerate(roots) if offset is NOTHING}
+        overwritable = frozenset(pair for pair in kernels.overwritable if pair[0] in starts)
+        names = tuple(root for root, _ in roots)
+        self.touched.append(Touched(overwritable, names, results, written[len(results) :]))
+        buffers = (*operands, *results)
         self.steps.append(StepPlan(node, lowered, buffers, tuple(waits), ways, spaces))
 
     def _workspaces(
@@ -199,19 +223,6 @@ class _Scheduler:
             _Workspace(lowered.of_graph(workspace_bytes(buffer)), only) for buffer in scratch
         ]
         return tuple(range(first, len(self.buffers)))
-
-    def _operand(self, value: Value, packing: Packing | None) -> int:
-        """The buffer that a kernel reads. A constant has one more for each packed form of it.
-
-        Its plain form stays too: the caller owns that memory, and other kernels may read it.
-        """
-        if packing is None:
-            return self.numbers[value]
-        number = self.packed.setdefault((value, packing), len(self.buffers))
-        if number == len(self.buffers):
-            self.buffers.append(value)
-            self.packings[number] = packing
-        return number
 
     # --- buffers ------------------------------------------------------------------------------
 

@@ -20,16 +20,21 @@ MACHINES = {
 }
 
 
+GENERATED = [family for family in FAMILIES if family != "sort"]
+"""Sorting is a function of the runtime."""
+
+
 def machine_of(elf_object: bytes) -> int:
     return struct.unpack_from("<H", elf_object, 18)[0]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", GENERATED)
 @pytest.mark.parametrize("name", MACHINES)
 def test_kernels_are_closed_objects(name: str, family: str) -> None:
     target, (isa, machine) = NAMED_TARGETS[name], MACHINES[name]
-    found = list(kernels_of(FAMILIES[family][0].graph, tiling_for(isa)))
-    for kernel, _ in found:
+    graph = FAMILIES[family]()[0]
+    found = [kernel for kernel, _ in kernels_of(graph, tiling_for(isa))]
+    for kernel in found:
         elf_object = compile_object(llvm_text(kernel, target), target)
         assert machine_of(elf_object) == machine
         assert undefined_symbols(elf_object) == ()

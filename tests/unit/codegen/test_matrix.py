@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.unit.codegen import matrix
-from tests.unit.codegen.emit.harness import AVX2, HOST
+from tests.unit.codegen.emit.harness import AVX2, HOST, at, buffer, each, kernel, put, run, values
 from tests.unit.codegen.matrix import SIZES, arrays_of, assert_product, computed
 
 from anyshape.codegen.llvm.compile import compile_object
 from anyshape.codegen.llvm.emit import emit_kernel
 from anyshape.codegen.llvm.target import NAMED_TARGETS, Target
+from anyshape.ir.types import f32
+from anyshape.loop import Matrix, Multiply, Statement
+from anyshape.sym import Dim, Symbol
 
 PACKED, IN_PLACE = frozenset({1}), frozenset[int]()
 
@@ -135,3 +138,23 @@ def test_every_target_compiles(name: str) -> None:
     target = NAMED_TARGETS[name]
     kernel = matrix.lowered(matrix.with_gelu, PACKED, target).kernel
     assert compile_object(emit_kernel(kernel, target), target)
+
+
+def test_tiles_of_several_widths_in_one_kernel() -> None:
+    """Micro-kernels that differ only in how far rows of the tile are apart are not mixed up."""
+    shape = [2, 5]
+    x, w = buffer("x", f32, [2, 3]), buffer("w", f32, [3, 5])
+    lhs, rhs = (Matrix(b, Dim.of(0), b.strides) for b in (x, w))
+    tiles = [buffer(f"tile{columns}", f32, [2, columns]) for columns in (32, 64)]
+    results = [buffer(f"y{columns}", f32, shape, written=True) for columns in (32, 64)]
+    body: list[Statement] = []
+    for tile, y in zip(tiles, results, strict=True):
+        row = each(put(y, ["i", "j"], at(tile, "i", "j")), extent=5)
+        body.append(Multiply(tile, lhs, rhs, *map(Dim.of, (2, 5, 3))))
+        body.append(each(row, index=Symbol("i"), extent=2, vector=False))
+    made = kernel([x, w, *results], *body, sizes=(), tasks=1, scratch=tuple(tiles))
+    given = [values(f32, 6, special=False), values(f32, 15, special=False)]
+    *_, first, second = run(made, [*given, *(np.zeros(10, np.float32) for _ in results)], [])
+    expected = given[0].reshape(2, 3) @ given[1].reshape(3, 5)
+    for found in (first, second):
+        np.testing.assert_allclose(found.reshape(2, 5), expected, rtol=1e-5, atol=1e-5)

@@ -1,6 +1,7 @@
 """When the machine is measured, and what is kept of it. The measuring itself is not a test's."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,14 @@ def test_measured_once_and_kept(tmp_path: Path, measured: Measured):
     again = machine_costs(options, 4, measured)
     assert measured.graphs == probes
     assert (again.flop, again.memory_byte, again.threads) == (first.flop, first.memory_byte, 4)
+
+
+def test_threads_do_not_measure_each_other(tmp_path: Path, measured: Measured):
+    options = Options(cache_dir=tmp_path / "cache")
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: machine_costs(options, 2, measured), range(4)))
+    assert len(set(found)) == 1
+    assert measured.graphs == 4  # one for each constant
 
 
 @pytest.mark.parametrize("content", [b"", b"[1]", b'{"version": 1}x', b'{"version": 0}'])

@@ -4,6 +4,7 @@ import numpy as np
 
 import anyshape as ash
 from anyshape.execute import Executable
+from anyshape.observe.explain import GROUPS_SHOWN
 
 WEIGHTS = np.ones((16, 16), np.float32)
 
@@ -48,8 +49,26 @@ def test_decisions_are_grouped_with_reasons_and_places() -> None:
     (exp,) = [g for g in groups if (g.rule, g.op) == ("fuse", "exp")]
     assert not exp.taken
     assert exp.why == "its users are not in one kernel"
-    assert [place.rpartition("/")[2] for place in exp.places] == ["test_explain.py:13"]
+    assert [place.rpartition("/")[2] for place in exp.places] == ["test_explain.py:14"]
     assert "fuse refused for 1 exp: its users are not in one kernel (" in str(explanation)
+
+
+def test_the_text_lists_the_largest_groups_and_counts_the_others() -> None:
+    @ash.jit
+    def varied(x: ash.f32["n", 8]):
+        parts = [x.reshape(2, -1)[:, : n + 1].T.reshape(-1) for n in range(GROUPS_SHOWN)]
+        return ash.concat([*parts, ash.exp(x).reshape(-1), ash.exp(x).sum(axis=1)])
+
+    explanation = ash.compile(varied).explain()
+    assert len(explanation.refused) > GROUPS_SHOWN
+    section = str(explanation).split("\n\nrefused\n")[1].split("\n\n")[0].splitlines()
+    assert len(section) == GROUPS_SHOWN + 1
+    left = len(explanation.refused) - GROUPS_SHOWN
+    assert section[-1].startswith(f"  and {left} group")
+    assert section[-1].endswith(" more, in `.refused`")
+    own = [" fuse refused" in line for line in section[:-1]]
+    assert own == sorted(own, reverse=True)  # rules come last
+    assert any(own)
 
 
 def test_the_text_has_all_sections_in_order() -> None:

@@ -1,12 +1,15 @@
 """Level 2's face: what a binding needs, costs and looks like."""
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 
 import anyshape as ash
-from anyshape.base.errors import BindingNamesError, FactViolationError
+from anyshape.base.errors import BindingNamesError, DimError, FactViolationError
 from anyshape.execute import Executable, StepCost, VariantCost
-from anyshape.execute.reports import CostReport, MemoryReport
+from anyshape.execute.reports import CostReport, MemoryReport, StepReport, step_table
 from anyshape.ir import parse
 
 ROWS = """
@@ -74,10 +77,16 @@ def test_costs_print_losers_too() -> None:
     step = StepCost("dot", 12, True, 1700.0, variants)
     assert str(CostReport((step, StepCost("gather", 1, False, None)))) == (
         "     kernel  tasks  split  estimate  variant\n"
-        "  0  dot        12  yes    1.7 µs    tiles (not rows 1.5 µs)\n"
+        "  0  dot        12  yes    1.7 µs    tiles 900 ns (not rows 1.5 µs)\n"
         "  1  gather      1  no     -\n"
         "  all on one thread: -"
     )
+
+
+def test_the_table_counts_constants() -> None:
+    cost = StepCost("dot+add", 1, False, 900.0)
+    step = StepReport(0, ("f32[4]",), cost, ("constant", "x", "constant"), ("result 0",))
+    assert step_table([step])[1].endswith(" x, 2 constants  result 0")
 
 
 def test_text_is_a_table_and_the_same_each_time(rows: Executable) -> None:
@@ -103,6 +112,13 @@ def test_sizes_that_follow_from_others_need_not_be_given() -> None:
         executable.specialize(seq=9, pooled=5)
     with pytest.raises(BindingNamesError, match="axis 'seq' has no size"):
         executable.specialize(pooled=4)
+
+
+@pytest.mark.parametrize("size", [16.0, "16", None])
+def test_a_size_is_an_integer(rows: Executable, size: Any) -> None:
+    with pytest.raises(DimError, match=re.escape(f"dim 'seq={size!r}': a size is an integer")):
+        rows.specialize(batch=4, seq=size)
+    assert rows.specialize(batch=4, seq=np.int32(16)).binding == {"batch": 4, "seq": 16}
 
 
 def test_a_graph_without_axes_has_one_binding() -> None:

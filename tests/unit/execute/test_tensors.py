@@ -48,6 +48,14 @@ def test_tensors_that_are_not_dense(executor: Any) -> None:
         assert torch.equal(executable(given)[0], given)
 
 
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_negation_that_torch_has_yet_to_do(executor: Any) -> None:
+    """The imaginary part of a conjugate is a view whose elements are negated when they are read."""
+    given = torch.tensor([[1 + 2j, 3 - 4j]], dtype=torch.complex64).conj().imag
+    assert given.is_neg()
+    assert torch.equal(copy_of("float32", executor)(given)[0], torch.tensor([[-2.0, 4.0]]))
+
+
 def test_results_own_their_memory() -> None:
     given = torch.ones(2, 3)
     executable = copy_of("float32")
@@ -138,7 +146,7 @@ def test_tensors_elsewhere() -> None:
 def test_tensors_that_are_no_memory() -> None:
     assert refused(torch.ones(2, 3).to_sparse()) == (
         "input 'x' is a torch.Tensor that is not dense memory of this machine\n"
-        "fix: pass a NumPy array: np.asarray(x)"
+        "fix: pass x.to_dense()"
     )
 
 

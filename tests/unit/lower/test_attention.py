@@ -224,3 +224,14 @@ def test_what_is_refused_is_still_right(function: Any) -> None:
     flat = [array.reshape(-1) for array in arrays]
     out = interpreted(found, found.kernel, flat, bound)
     np.testing.assert_allclose(out, expected.reshape(-1), rtol=1e-5, atol=1e-5)
+
+
+def test_no_queries_at_all() -> None:
+    """A size of 0 that is known when compiling: rows are not divided by it."""
+
+    @ash.jit
+    def nothing(q: ash.f32["b", 2, 0, 3], k: ash.f32["b", 2, "t", 3], v: ash.f32["b", 2, "t", 5]):
+        return ash.attention(q, k, v)
+
+    q, k, v = (np.ones(shape, np.float32) for shape in ((2, 2, 0, 3), (2, 2, 4, 3), (2, 2, 4, 5)))
+    assert compile_graph(nothing.graph)(q, k, v)[0].shape == (2, 2, 0, 5)

@@ -89,9 +89,19 @@ def batch_last(x: ash.f32["b", "s", "k"], w: ash.f32["b", "k", "n"]):
     return ash.transpose(x @ w, (1, 2, 0))
 
 
+@ash.jit
+def grouped_view(x: ash.f32["k", "t"], w: ash.f32["g", "k", "n"], ends: ash.i32["g"]):
+    return ash.grouped_dot(ash.transpose(x), w, ends)
+
+
 @pytest.mark.parametrize(
     ("function", "expected", "why"),
     [
+        (
+            grouped_view,
+            [["transpose"], ["grouped_dot"]],
+            "a contraction reads its operands from memory",
+        ),
         (computed_rows, [["relu"], ["dot"]], "a contraction reads its operands from memory"),
         (
             computed_view,

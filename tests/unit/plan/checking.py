@@ -36,6 +36,14 @@ def root(plan: Schedule, number: int) -> int:
     return root(plan, store.of) if is_name else number
 
 
+def begins_there(plan: Schedule, number: int) -> bool:
+    """Whether a buffer begins where the value does that it is a name of."""
+    store = plan.buffers[number].store
+    if not isinstance(store, AliasStore) or store.in_place:
+        return True
+    return store.offset == 0 and begins_there(plan, store.of)
+
+
 def _access(plan: Schedule, step: StepPlan):
     operands = step.buffers[: len(step.node.operands)]
     results = step.buffers[len(operands) :]
@@ -45,7 +53,7 @@ def _access(plan: Schedule, step: StepPlan):
         (root(plan, operand), result)
         for i, operand in enumerate(operands)
         for j, result in enumerate(results, len(operands))
-        if all((i, j) in overwritable(kernel) for kernel in kernels)
+        if begins_there(plan, operand) and all((i, j) in overwritable(kernel) for kernel in kernels)
     ]
     reads = sorted({root(plan, operand) for operand in operands})
     return (reads, [*results, *spaces], pairs, list(step.waits))

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from tests.unit.plan.checking import wrong_with
 from tests.unit.plan.random_plans import random_graph
 
 import anyshape as ash
 from anyshape.execute import PASSES, compile_graph
 from anyshape.ir import Graph, evaluate, parse
 from anyshape.passes import run_passes
-from anyshape.plan.buffers import AliasStore
+from anyshape.plan.buffers import AliasStore, ConstantStore
 from anyshape.plan.order import ordered_nodes, typical_bindings
 from anyshape.plan.schedule import Schedule, schedule
 from anyshape.sym import Symbol
@@ -46,6 +47,23 @@ def test_nothing_is_written_over_what_is_needed_later():
         return ash.softmax(first, axis=-1) @ w, ash.tanh(first) @ w
 
     assert not any(store.in_place for store in stores(planned(function.graph), AliasStore))
+
+
+def test_a_name_for_the_end_of_a_buffer_is_not_the_buffer():
+    """Element i of the result belongs where element i of `first` is, not element i of its end."""
+
+    @ash.jit
+    def function(x: ash.f32["2*m", 64]):
+        m = x.shape[0] // 2
+        first = ash.softmax(x, axis=-1)
+        end = first[m:]
+        padded = ash.pad(end, ((0, m), (0, 0))) + ash.sum(end)
+        return ash.softmax(padded, axis=-1), ash.sum(padded, axis=0)
+
+    plan = planned(function.graph)
+    aliases = stores(plan, AliasStore)
+    assert [(str(alias.offset), alias.in_place) for alias in aliases] == [("256*m", False)]
+    assert wrong_with(plan, {Symbol("m"): 96}) is None
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -90,6 +108,40 @@ def test_a_stretch_of_another_buffer_is_a_name():
 def test_a_stretch_that_may_lie_outside_is_copied():
     plan = schedule(parse(SLICED.replace("n: 4..", "n: 0..")))
     assert len(plan.steps) == 2
+
+
+# ---- constants ---------------------------------------------------------------------------------
+
+
+def test_a_constant_has_a_buffer_for_each_form_that_is_read():
+    weights = np.ones((96, 96), np.float32)
+
+    @ash.jit
+    def packed(x: ash.f32["n", 96]):
+        return x @ weights
+
+    @ash.jit
+    def both(x: ash.f32["n", 96]):
+        return x @ weights, ash.softmax(x, axis=0)[:1] + weights
+
+    forms = [store.packing is not None for store in stores(planned(packed.graph), ConstantStore)]
+    assert forms == [True]
+    forms = [store.packing is not None for store in stores(planned(both.graph), ConstantStore)]
+    assert sorted(forms) == [False, True]
+
+
+def test_names_for_constants_and_for_parts_of_them():
+    weights = np.arange(64 * 96, dtype=np.float32).reshape(64, 96)
+
+    @ash.jit
+    def function(x: ash.f32["n", 64]):
+        w = ash.asarray(weights)
+        turned = w.reshape(96, 64)
+        return x @ w, ash.softmax(turned, axis=-1), turned + x[:1], ash.softmax(w[2:5] - 1), w
+
+    x = np.ones((3, 64), np.float32)
+    for found, wanted in zip(ash.compile(function)(x), evaluate(function.graph, x), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
 # ---- order -------------------------------------------------------------------------------------
@@ -161,6 +213,19 @@ def test_equal_regions_are_lowered_once():
     assert len(steps) == 3
     assert all(step.lowered is steps[0].lowered for step in steps)
     assert all(step.choices is steps[0].choices for step in steps)
+
+
+def test_steps_are_named_after_what_they_compute():
+    weights = np.ones((96, 96), np.float32)
+
+    @ash.jit
+    def layers(x: ash.f32["n", 96], i: ash.f32[3]):
+        n = x.shape[0]
+        long = ash.sqrt(ash.exp(ash.abs(-x) + 1) * 2)
+        return ash.gelu(x @ weights + 1), ash.softmax(x), long, i, ash.arange(n)
+
+    names = [step.name for step in planned(layers.graph).steps]
+    assert sorted(names) == ["copy", "dot+add+gelu", "iota", "neg+abs+...+sqrt", "softmax"]
 
 
 def test_typical_sizes_that_do_not_broadcast():

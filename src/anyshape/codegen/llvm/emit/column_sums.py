@@ -13,13 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyshape.codegen.llvm.emit.convert import cast, from_memory
-from anyshape.codegen.llvm.emit.intrinsics import element_address, masked_load, splat, zero
+from anyshape.codegen.llvm.emit.intrinsics import (
+    element_address,
+    first_lanes,
+    masked_load,
+    zero,
+)
 from anyshape.codegen.llvm.emit.loop_hints import keep_as_written
 from anyshape.codegen.llvm.emit.types import (
     I32,
     I64,
     POINTER,
-    lane_numbers,
     memory_type,
     number,
     register_type,
@@ -104,8 +108,7 @@ class _Writer:
         self, b: Builder, sums: list[Value], whole: Value, depth: Value, tile: Value, done: object
     ) -> None:
         """The rest of the depth under a mask, then the sum of the lanes."""
-        left = splat(b, b.trunc(b.sub(depth, whole), I32), self.kernel.lanes)
-        mask = b.icmp_signed("<", lane_numbers(I32, self.kernel.lanes), left)
+        mask = first_lanes(b, self.kernel.lanes, b.sub(depth, whole))
         total = _lane_sums(b, self._added(b, sums, whole, mask), self.kernel.columns)
         b.store(total, tile, align=self.kernel.total.itemsize)
         b.branch(done)

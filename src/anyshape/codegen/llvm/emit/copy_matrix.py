@@ -17,7 +17,7 @@ from anyshape.codegen.llvm.emit import intrinsics
 from anyshape.codegen.llvm.emit.convert import cast, from_memory, to_memory
 from anyshape.codegen.llvm.emit.frame import Frame
 from anyshape.codegen.llvm.emit.index import scalar_index
-from anyshape.codegen.llvm.emit.intrinsics import element_address, splat
+from anyshape.codegen.llvm.emit.intrinsics import element_address, first_lanes, splat
 from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
 from anyshape.codegen.llvm.emit.types import (
     I32,
@@ -123,13 +123,6 @@ def _write_blocks(
 _ARGUMENTS = (POINTER, I64, I64, POINTER, I64, I64, I64)
 
 
-def _first_lanes(b: Builder, lanes: int, count: Value) -> Value:
-    """The mask of the first `count` lanes. A count may be more than 32 bits hold."""
-    most = number(lanes)
-    few = b.select(b.icmp_signed("<", count, most), count, most)
-    return b.icmp_signed("<", lane_numbers(I32, lanes), splat(b, b.trunc(few, I32), lanes))
-
-
 def _all_lanes(lanes: int) -> Value:
     return ir.Constant(ir.VectorType(ir.IntType(1), lanes), [1] * lanes)
 
@@ -151,7 +144,7 @@ class _Row:
         function.attributes.add("alwaysinline")
         b = ir.IRBuilder(function.append_basic_block("entry"))
         places, lanes = _Places(*function.args[:5]), self.element.lanes
-        mask = _first_lanes(b, lanes, function.args[6]) if masked else None
+        mask = first_lanes(b, lanes, function.args[6]) if masked else None
         stored = self.element.converted(b, self._load(b, places, mask))
         _store(b, self.element, places.target, stored, mask)
         b.ret_void()
@@ -188,7 +181,7 @@ class _Square:
 
     def _write(self, b: Builder, places: _Places, extent: _Extent, masked: bool) -> None:
         element, lanes = self.element, self.element.lanes
-        mask = _first_lanes(b, lanes, extent.columns) if masked else None
+        mask = first_lanes(b, lanes, extent.columns) if masked else None
         columns = [self._column(b, places, extent, c, masked) for c in range(lanes)]
         for i, row in enumerate(_transposed(b, columns)):
             step = b.mul(places.pitch, number(i))
@@ -206,7 +199,7 @@ class _Square:
             return element.converted(b, _load(b, element, address, None))
         exists = b.icmp_signed("<", number(column), extent.columns)
         count = b.select(exists, extent.rows, number(0))
-        mask = _first_lanes(b, element.lanes, count)
+        mask = first_lanes(b, element.lanes, count)
         return element.converted(b, _load(b, element, address, mask))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anyshape.codegen.llvm.emit.types import I32, POINTER, lane_numbers
+from anyshape.codegen.llvm.emit.types import I32, POINTER, lane_numbers, number
 from anyshape.codegen.llvm.math.boundary import (
     Builder,
     Type,
@@ -34,6 +34,13 @@ def _suffix(kind: Type) -> str:
     if isinstance(kind, ir.PointerType):
         return "p0"
     return kind.intrinsic_name
+
+
+def first_lanes(b: Builder, lanes: int, count: Value) -> Value:
+    """The mask of the first `count` lanes. The count may be more than 32 bits hold."""
+    most = number(lanes)
+    few = b.select(b.icmp_signed("<", count, most), count, most)
+    return b.icmp_signed("<", lane_numbers(I32, lanes), splat(b, b.trunc(few, I32), lanes))
 
 
 def masked_load(b: Builder, kind: Type, address: Value, align: int, mask: Value) -> Value:

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from anyshape.codegen.llvm.emit import access, accumulate, plan, walk
 from anyshape.codegen.llvm.emit.frame import Frame, Slot
 from anyshape.codegen.llvm.emit.index import scalar_index
-from anyshape.codegen.llvm.emit.intrinsics import splat
+from anyshape.codegen.llvm.emit.intrinsics import first_lanes
 from anyshape.codegen.llvm.emit.lanes import Lanes, Tile, spread
 from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
 from anyshape.codegen.llvm.emit.split import Segment, segments
-from anyshape.codegen.llvm.emit.types import I32, I64, lane_numbers, number
+from anyshape.codegen.llvm.emit.types import I64, lane_numbers, number
 from anyshape.codegen.llvm.math.boundary import Value
 from anyshape.loop import For, Statement
 from anyshape.sym import Answer, Dim, Divisible, Less, LessEqual, Predicate, Symbol
@@ -170,7 +170,8 @@ class _Pieces:
             if plan.can_mask(self.loop, self.frame.unit.isa):
                 tile = replace(self.tile, parts=1)
                 _define_lanes(tail, tile, start)
-                mask = _first_lanes(tail, tile.lanes, tail.b.sub(stop, start))
+                present = first_lanes(tail.b, tile.lanes, tail.b.sub(stop, start))
+                mask = Lanes((present,), False, tail)
                 self._body(scope, tail, tile, self.partial, mask)
             else:
                 with repeat(tail, start, stop, 1) as (body, index):
@@ -217,10 +218,3 @@ def _define_lanes(scope: Scope, tile: Tile, first: Value) -> None:
 
     scope.indices[tile.index] = first
     scope.varying[tile.index] = part_of
-
-
-def _first_lanes(scope: Scope, lanes: int, count: Value) -> Lanes:
-    """The mask of the first `count` lanes."""
-    b = scope.b
-    limit = splat(b, b.trunc(count, I32), lanes)
-    return Lanes((b.icmp_signed("<", lane_numbers(I32, lanes), limit),), False, scope)

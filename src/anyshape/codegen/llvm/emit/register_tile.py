@@ -13,13 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyshape.codegen.llvm.emit.convert import cast, from_memory
-from anyshape.codegen.llvm.emit.intrinsics import element_address, masked_load, splat, zero
+from anyshape.codegen.llvm.emit.intrinsics import (
+    element_address,
+    first_lanes,
+    masked_load,
+    splat,
+    zero,
+)
 from anyshape.codegen.llvm.emit.loop_hints import keep_as_written
 from anyshape.codegen.llvm.emit.types import (
-    I32,
     I64,
     POINTER,
-    lane_numbers,
     memory_type,
     number,
     register_type,
@@ -54,7 +58,7 @@ class RegisterTile:
     @property
     def name(self) -> str:
         kind = "_masked" if self.masked else ""
-        size = f"{self.rows}x{self.vectors * self.lanes}"
+        size = f"{self.rows}x{self.vectors * self.lanes}of{self.pitch}"
         return f"tile_{size}_{self.lhs}_{self.rhs}_{self.total}{kind}"
 
     def function(self, module: Module) -> Function:
@@ -86,7 +90,7 @@ class _Step:
         self.tile, self.b = tile, b
         self.lhs_element, self.rhs_element = memory_type(tile.lhs), memory_type(tile.rhs)
         self.rows = [self._row(start, lhs, down, row) for row in range(tile.rows)]
-        self.mask = _first_lanes(start, tile.lanes, columns) if tile.masked else None
+        self.mask = first_lanes(start, tile.lanes, columns) if tile.masked else None
         self.zero = zero(register_type(tile.total, tile.lanes))
         self.totals: list[Value] = []
 
@@ -151,11 +155,6 @@ class _Step:
             phi.add_incoming(total, self.b.block)
             found.append(phi)
         return found
-
-
-def _first_lanes(b: Builder, lanes: int, columns: Value) -> Value:
-    limit = splat(b, b.trunc(columns, I32), lanes)
-    return b.icmp_signed("<", lane_numbers(I32, lanes), limit)
 
 
 def _store(tile: RegisterTile, b: Builder, base: Value, totals: list[Value]) -> None:
