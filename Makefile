@@ -53,8 +53,10 @@ sanitize: $(VENV)/.test-deps  ## damaged object code, and the team under load, w
 	$(call build_sanitized,build/sanitize,address$(comma)undefined)
 	build/sanitize/fuzz_object $(or $(ROUNDS),2000) build/sanitize/objects/*.o
 	build/sanitize/stress_runtime 300
+	build/sanitize/stress_memory 100
 	$(call build_sanitized,build/sanitize-thread,thread)
 	build/sanitize-thread/stress_runtime 300
+	build/sanitize-thread/stress_memory 100
 
 comma := ,
 define build_sanitized

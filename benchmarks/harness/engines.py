@@ -38,6 +38,10 @@ class Engine(ABC):
     def arrays(self, result: Any) -> tuple[Array, ...]:
         """What a call returned, as NumPy arrays."""
 
+    def trim(self) -> None:
+        """Gives idle memory back, where the engine has a way to."""
+        return
+
 
 def traced(model: Model) -> Any:
     """The model as a graph of anyshape, with its weights as constants."""
@@ -70,6 +74,9 @@ class Anyshape(Engine):
 
     def arrays(self, result: Any) -> tuple[Array, ...]:
         return tuple(result)
+
+    def trim(self) -> None:
+        self._executable.trim()
 
 
 @runtime_checkable

@@ -2,10 +2,14 @@
 //
 //   stress_runtime ROUNDS
 //
+// Some wait for the team and some go alone; some runs are cancelled or have a deadline. Forks are
+// tested from Python: the sanitizers' own locks do not survive them.
+//
 // Kernels are C++ here: each adds its operands, one element per task, so that a step which ran too
 // early, twice or not at all shows in the result, and memory that two steps touch without waiting
 // for each other is a data race that the thread sanitizer sees.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -109,7 +113,9 @@ Graph random_graph(std::mt19937& rng, std::uint32_t steps) {
     return graph;
 }
 
-bool run_once(Runner& runner, const Graph& graph, std::int64_t size, std::uint64_t value) {
+// A run that is ended is right as well.
+bool run_once(Runner& runner, const Graph& graph, std::int64_t size, std::uint64_t value,
+              Stop* stop) {
     const std::vector<std::uint64_t> input(static_cast<std::size_t>(size), value);
     Run run(runner);
     run.dims()[0] = size;
@@ -117,22 +123,47 @@ bool run_once(Runner& runner, const Graph& graph, std::int64_t size, std::uint64
     const PoolBlock output = Pool::process().take(static_cast<std::size_t>(size) * 8);
     run.set_input(0, input.data());
     run.set_output(0, output.data());
-    run.execute();
+    try {
+        run.execute(stop);
+    } catch (const Stopped&) {
+        return stop != nullptr && stop->reason() != StopReason::none;
+    }
     const auto* result = reinterpret_cast<const std::uint64_t*>(output.data());
     const std::uint64_t expected = graph.expected(value);
     return std::all_of(result, result + size, [&](auto found) { return found == expected; });
 }
 
+bool run_randomly(Runner& runner, const Graph& graph, std::mt19937& rng,
+                  const Cancellation& cancellation) {
+    const auto size = std::uniform_int_distribution<std::int64_t>(0, 40)(rng);
+    const auto allowed = std::chrono::microseconds(rng() % 100);
+    if (rng() % 16 == 0) runner.trim();
+    if (rng() % 16 == 0) runner.reserve({&size, 1});
+    switch (rng() % 4) {
+        case 0: {
+            Stop stop({.deadline = Stop::Clock::now() + allowed});
+            return run_once(runner, graph, size, rng(), &stop);
+        }
+        case 1: {
+            Stop stop({.cancellation = &cancellation});
+            return run_once(runner, graph, size, rng(), &stop);
+        }
+        default: return run_once(runner, graph, size, rng(), nullptr);
+    }
+}
+
 bool hammer(const Graph& graph, unsigned seed) {
-    Runner runner(graph.program, {.threads = 0, .cache = {.entries = 4}});
+    Runner runner(graph.program,
+                  {.threads = 0, .wait_for_team = seed % 2 == 0, .cache = {.entries = 4}});
     std::atomic<bool> right = true;
+    Cancellation cancellation;
     std::vector<std::thread> callers;
     for (unsigned caller = 0; caller < 4; ++caller) {
         callers.emplace_back([&, caller] {
             std::mt19937 rng(seed * 4 + caller);
             for (int call = 0; call < 30; ++call) {
-                const auto size = std::uniform_int_distribution<std::int64_t>(0, 40)(rng);
-                if (!run_once(runner, graph, size, rng())) right = false;
+                if (!run_randomly(runner, graph, rng, cancellation)) right = false;
+                if (caller == 0 && call == 20) cancellation.cancel();
             }
         });
     }

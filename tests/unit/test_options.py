@@ -32,6 +32,7 @@ def test_defaults_and_values():
     assert options_from_environment({"ANYSHAPE_PERF_MAP": "0"}) == Options()
     assert options_from_environment({"ANYSHAPE_CALIBRATE": "0"}) == Options(calibrate=False)
     assert options_from_environment({"ANYSHAPE_CALIBRATE": "1"}) == Options()
+    assert options_from_environment({"ANYSHAPE_THREADS": "3"}) == Options(threads=3)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,7 @@ def test_defaults_and_values():
     [
         ("ANYSHAPE_CACHE_BYTES", "1G", "ANYSHAPE_CACHE_BYTES='1G' is not a number of bytes"),
         ("ANYSHAPE_CACHE_BYTES", "-1", "ANYSHAPE_CACHE_BYTES='-1' is not a number of bytes"),
+        ("ANYSHAPE_THREADS", "-2", "ANYSHAPE_THREADS='-2' is not a number of threads"),
         ("ANYSHAPE_PERF_MAP", "yes", "ANYSHAPE_PERF_MAP='yes' is not 0 or 1"),
     ],
 )

@@ -553,6 +553,38 @@ class WeightError(AnyshapeError):
         )
 
 
+# --- calls that are ended -----------------------------------------------------------------------
+
+
+class CancelledError(AnyshapeError):
+    """A call that its `Cancellation` ended before it was complete."""
+
+    def __init__(self, elapsed: float) -> None:
+        super().__init__(elapsed)
+        self.elapsed = elapsed
+
+    def message(self) -> str:
+        return _lines(
+            f"the call was cancelled after {self.elapsed:.3f} s",
+            "fix: call again, with another Cancellation",
+        )
+
+
+class DeadlineError(AnyshapeError, TimeoutError):
+    """A call that was not complete when its deadline came."""
+
+    def __init__(self, elapsed: float, limit: float) -> None:
+        super().__init__(elapsed, limit)
+        self.elapsed = elapsed
+        self.limit = limit
+
+    def message(self) -> str:
+        return _lines(
+            f"the call was not complete after {self.elapsed:.3f} s; its deadline: {self.limit:g} s",
+            "fix: allow more time, or call with smaller shapes",
+        )
+
+
 # --- native code --------------------------------------------------------------------------------
 
 
@@ -569,6 +601,54 @@ class OptionError(AnyshapeError, ValueError):
         return _lines(
             f"{self.option}={self.value!r} is not {self.expected}",
             f"fix: set {self.option} to {self.expected}, or unset it",
+        )
+
+
+class OutOfMemoryError(AnyshapeError, MemoryError):
+    """The system has no more memory for a call. The Executable stays usable."""
+
+    def message(self) -> str:
+        return _lines(
+            "memory ran out",
+            "fix: call trim() on Executables that are idle, pass smaller inputs, or set"
+            " memory_limit= to be told in advance",
+        )
+
+
+class MemoryLimitError(AnyshapeError, MemoryError):
+    """A call that needs more memory than it may have, refused before it took any.
+
+    `halved` says for each axis what the call would need if that axis were half as large.
+    """
+
+    def __init__(
+        self,
+        graph: str,
+        binding: Mapping[str, int],
+        parts: Mapping[str, int],
+        limit: int,
+        halved: Mapping[str, int],
+    ) -> None:
+        super().__init__(graph, dict(binding), dict(parts), limit, dict(halved))
+        self.graph = graph
+        self.binding = dict(binding)
+        self.parts = dict(parts)  # bytes of the arena, of results, of copies of inputs
+        self.needed = sum(parts.values())
+        self.limit = limit
+        self.halved = dict(sorted(halved.items(), key=lambda item: item[1]))
+
+    def message(self) -> str:
+        sizes = ", ".join(f"{axis}={size}" for axis, size in self.binding.items())
+        parts = ", ".join(f"{name} {size:,}" for name, size in self.parts.items() if size)
+        smaller = f"pass a smaller {next(iter(self.halved))}, or " if self.halved else ""
+        return _lines(
+            f"graph '{self.graph}' at {sizes or 'its one shape'} needs {self.needed:,} bytes"
+            f" ({parts}), the limit is {self.limit:,}",
+            *(
+                f"  with {axis}={self.binding[axis] // 2} it would need {size:,}"
+                for axis, size in self.halved.items()
+            ),
+            f"fix: {smaller}raise memory_limit to {self.needed}",
         )
 
 

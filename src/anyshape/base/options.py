@@ -5,6 +5,7 @@
 | ANYSHAPE_CACHE_DIR   | folder for compiled kernels; `off` keeps none. Default: below XDG's cache |
 | ANYSHAPE_CACHE_BYTES | how much that folder may hold. Default: 1 GiB                             |
 | ANYSHAPE_CALIBRATE   | `0` takes costs as given instead of measuring this machine once           |
+| ANYSHAPE_THREADS     | the most threads that the process uses. Default: the CPUs allowed to it   |
 | ANYSHAPE_PERF_MAP    | `1` names generated functions for Linux's `perf`, in /tmp/perf-<pid>.map  |
 """
 
@@ -22,11 +23,13 @@ DEFAULT_CACHE_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a program may choose about compiling and loading code. No field changes a result."""
+    """What a program may choose about compiling and loading code. No field changes a result,
+    but for rounding where the costs of this machine choose between kernels."""
 
     cache_dir: Path | None = None  # None: keep no compiled kernels on disk
     cache_bytes: int = DEFAULT_CACHE_BYTES
     perf_map: bool = False
+    threads: int = 0  # the most that any Executable may use; 0: the CPUs allowed to the process
     calibrate: bool = True  # measure once what things cost, if there is a folder to keep it in
 
 
@@ -35,6 +38,7 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
     return Options(
         cache_dir=_cache_dir(environment),
         cache_bytes=_bytes(environment, "ANYSHAPE_CACHE_BYTES", DEFAULT_CACHE_BYTES),
+        threads=_count(environment, "ANYSHAPE_THREADS"),
         perf_map=_switch(environment, "ANYSHAPE_PERF_MAP"),
         calibrate=_switch(environment, "ANYSHAPE_CALIBRATE", default=True),
     )
@@ -61,6 +65,15 @@ def _bytes(environment: Mapping[str, str], name: str, default: int) -> int:
         return default
     if not (text.isascii() and text.isdigit()):
         raise OptionError(name, text, "a number of bytes")
+    return int(text)
+
+
+def _count(environment: Mapping[str, str], name: str) -> int:
+    text = environment.get(name, "")
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise OptionError(name, text, "a number of threads")
     return int(text)
 
 

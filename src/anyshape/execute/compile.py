@@ -22,7 +22,7 @@ from anyshape.execute.executable import Executable
 from anyshape.execute.executor import Executor
 from anyshape.execute.host import HostExecutor, refuse_host_nodes
 from anyshape.execute.native import NATIVE, NativeExecutor
-from anyshape.execute.reference import REFERENCE, ReferenceExecutor
+from anyshape.execute.reference import REFERENCE, ReferenceExecutor, refuse_memory_limit
 from anyshape.execute.regions import Make
 from anyshape.execute.stepwise import STEPWISE, StepwiseExecutor
 from anyshape.ir.graph import Graph
@@ -34,6 +34,7 @@ from anyshape.passes.expand import Expand
 from anyshape.passes.fuse import Fuse
 from anyshape.passes.results import OwnResults
 from anyshape.passes.segments import Segments, runs_whole
+from anyshape.plan.costs import MachineCosts
 from anyshape.plan.schedule import schedule
 from anyshape.runtime import cpu_identity, machine
 from anyshape.runtime.program import RunOptions
@@ -64,43 +65,68 @@ def compile_graph(
     executor: ExecutorName = "native",
     threads: int = 0,
     strict: bool = False,
+    deterministic: bool = False,
+    wait_for_team: bool = False,
+    memory_limit: int | None = None,
 ) -> Executable:
     """Level 1: passes, lowering, machine code, schedule.
 
     `threads` is the most that a call may use, 0 means the CPUs allowed to the process. With
-    `strict`, an op without a native form is an error.
+    `strict`, an op without a native form is an error. `deterministic` makes results the same bits
+    for any number of threads. A call that finds the team of threads busy runs on its own thread,
+    or is to `wait_for_team`. One that needs more bytes than `memory_limit` is refused.
     """
     if executor not in EXECUTORS:
         raise OptionError("executor", executor, f"one of {', '.join(EXECUTORS)}")
     if threads < 0:
         raise OptionError("threads", str(threads), "a number of threads, or 0 for all CPUs")
+    if memory_limit is not None and memory_limit < 0:
+        raise OptionError("memory_limit", str(memory_limit), "a number of bytes")
     EXECUTORS[executor].check(graph, threads)
     if executor == "reference":
+        refuse_memory_limit(memory_limit)
         return Executable(graph, graph, (), ReferenceExecutor(graph))
     options = options or options_from_environment()
     passed = run_passes(graph, PASSES)
     if strict:
         refuse_host_nodes(passed.graph)
-    make = _maker(executor, options, threads)
+    allowed = _threads(executor, options, threads)
+    running = RunOptions(allowed, wait_for_team=wait_for_team, memory_limit=memory_limit)
+    make = _maker(executor, options, running, deterministic)
     whole = runs_whole(passed.graph)
     chosen = make(passed.graph) if whole else HostExecutor(passed.graph, make)
     return Executable(graph, passed.graph, passed.reports, chosen)
 
 
-def _maker(executor: ExecutorName, options: Options, threads: int) -> Make:
-    """What compiles a graph of kernels."""
+def _threads(executor: ExecutorName, options: Options, wanted: int) -> int:
+    """What is asked for, as far as executor, process and machine allow it."""
+    if executor == "stepwise":
+        return 1
+    return min(filter(None, (wanted, options.threads, machine().cpus)))
+
+
+def _maker(
+    executor: ExecutorName, options: Options, running: RunOptions, deterministic: bool
+) -> Make:
+    """What compiles a graph of kernels.
+
+    Costs choose between kernels that round differently, so deterministic programs take the same
+    ones everywhere.
+    """
     compiler = Compiler(
         host_target(cpu_identity()), cpus=machine().cpus, cache=object_cache(options)
     )
-    stepwise = executor == "stepwise"
-    running = RunOptions(threads=1 if stepwise else threads)
-    costs = machine_costs(options, running.threads or machine().cpus, _as_probe(options))
+    costs = (
+        MachineCosts()
+        if deterministic
+        else machine_costs(options, running.threads, _as_probe(options))
+    )
 
     def make(graph: Graph) -> Executor:
         bindings = entry_plan(graph)
         plan = schedule(graph, tiling_for(machine().vector_isa), costs)
         native = NativeExecutor(plan, assemble(plan, bindings, compiler, running), bindings)
-        return StepwiseExecutor(native) if stepwise else native
+        return StepwiseExecutor(native) if executor == "stepwise" else native
 
     return make
 

@@ -20,8 +20,9 @@ from anyshape.ir.types import Array
 from anyshape.observe.explain import Explanation
 from anyshape.passes import PassReport
 from anyshape.passes.segments import host_nodes
-from anyshape.runtime.failures import RuntimeFailure
-from anyshape.runtime.program import Metrics
+from anyshape.runtime.failures import MemoryLimitExceededError, RuntimeFailure
+from anyshape.runtime.limits import Cancellation, RunLimits
+from anyshape.runtime.program import Metrics, trim_process
 from anyshape.sym import Axis
 
 
@@ -53,10 +54,26 @@ class Executable:
         except RuntimeFailure as failure:
             raise self._in_words_of_model(failure, arrays) from None
 
-    def run(self, arrays: tuple[Any, ...]) -> tuple[Array, ...]:
-        """A call with arrays that the runtime reads by itself; results are NumPy arrays."""
+    def run(
+        self,
+        arrays: tuple[Any, ...],
+        *,
+        deadline: float | None = None,
+        cancellation: Cancellation | None = None,
+        memory_limit: int | None = None,
+    ) -> tuple[Array, ...]:
+        """A call with arrays that the runtime reads by itself; results are NumPy arrays.
+
+        With a `deadline`, in seconds, it raises `DeadlineError` if it is not complete by then; with
+        a `cancellation` that another thread triggers, `CancelledError`. Both within one step's
+        time; the Executable stays as it was. With a `memory_limit`, in bytes, a call that needs
+        more for temporaries, results and copies of inputs raises `MemoryLimitError` at once.
+        """
         try:
-            return self._run(arrays)
+            if deadline is None and cancellation is None and memory_limit is None:
+                return self._run(arrays)
+            limits = RunLimits.from_now(deadline, cancellation, memory_limit)
+            return self.executor.run_within(arrays, limits)
         except RuntimeFailure as failure:
             raise self._in_words_of_model(failure, arrays) from None
 
@@ -79,6 +96,8 @@ class Executable:
     def _in_words_of_model(
         self, failure: RuntimeFailure, arrays: Sequence[object]
     ) -> AnyshapeError:
+        if isinstance(failure, MemoryLimitExceededError):
+            return self.executor.beyond_limit(failure)
         return in_words_of_model(failure, self.graph, self._bindings, arrays)
 
     # --- level 2 ------------------------------------------------------------------------------
@@ -95,6 +114,19 @@ class Executable:
     def pre_specialize(self, bindings: Iterable[Mapping[str, int]]) -> tuple[Specialization, ...]:
         """The bindings that calls will have, ahead of time."""
         return tuple(self.executor.specialize(binding) for binding in bindings)
+
+    # --- memory -------------------------------------------------------------------------------
+
+    def reserve(self, **axes: int) -> None:
+        """Takes and touches the memory that one call at a time at this binding needs: the arena and
+        its results. Calls up to that size then wait for no memory, until `trim()`."""
+        self.executor.reserve(axes)
+
+    def trim(self) -> None:
+        """Gives back what is idle: arenas and specializations of this Executable, and what the
+        process keeps for results to come. Calls that are running keep what they have."""
+        self.executor.trim()
+        trim_process()
 
     # --- reports ------------------------------------------------------------------------------
 

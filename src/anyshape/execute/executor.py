@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
+from anyshape.base.errors import AnyshapeError
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.specialization import Specialization
 from anyshape.ir.node import Node
 from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
+from anyshape.runtime.failures import MemoryLimitExceededError
+from anyshape.runtime.limits import RunLimits
 from anyshape.runtime.program import Metrics
 
 Run = Callable[[Sequence[Any]], tuple[Array, ...]]
@@ -64,12 +67,28 @@ class Executor(Protocol):
     @property
     def run(self) -> Run: ...
 
+    def run_within(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
+        """As `run`, but looks at `limits` between steps, which may end it."""
+        ...
+
     def steps(self, arrays: Sequence[Any]) -> Iterator[StepRun]:
         """One call, a step at a time, in the order of the schedule."""
         ...
 
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:
         """Everything that depends on a binding, made now if it is new."""
+        ...
+
+    def beyond_limit(self, failure: MemoryLimitExceededError) -> AnyshapeError:
+        """The error to raise for a call that was refused: its size, and the axes that drive it."""
+        ...
+
+    def reserve(self, sizes: Mapping[str, int]) -> None:
+        """Takes and touches the memory that one call at a time with this binding needs."""
+        ...
+
+    def trim(self) -> None:
+        """Gives back what is held between calls and can be had again."""
         ...
 
     def metrics(self) -> Metrics: ...

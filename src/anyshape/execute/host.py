@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from anyshape.base.errors import UnsupportedError, VerifyError
-from anyshape.execute.executor import ExecutableMemory, Executor, StepRun
+from anyshape.base.errors import AnyshapeError, UnsupportedError, VerifyError
+from anyshape.execute.executor import ExecutableMemory, Executor, RunCounter, StepRun
 from anyshape.execute.regions import HostStep, Make, RegionPlan, SegmentStep, Step, plan_graph
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy
@@ -26,7 +26,8 @@ from anyshape.ir.interpret import TOKEN_VALUE, Interpreter, check_facts, entry_p
 from anyshape.ir.types import Array, TensorType
 from anyshape.observe.explain import KernelSummary
 from anyshape.passes.segments import host_nodes
-from anyshape.runtime.failures import RuntimeFailure
+from anyshape.runtime.failures import MemoryLimitExceededError, RuntimeFailure
+from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
 from anyshape.sym import Symbol
 
@@ -48,15 +49,21 @@ class HostExecutor:
         self.threads = self.entry.threads
         self._bindings = entry_plan(graph)
         self._interpreter = Interpreter(graph.weights, graph.locations)
+        self._counter = RunCounter()
         self._takes = tuple(isinstance(type_, TensorType) for type_ in graph.body.params)
         typed = zip(self.plan.results, graph.results, strict=True)
         self._results = tuple(s for s, value in typed if isinstance(value.type, TensorType))
 
     def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
         """The tensors among the results, each with memory of its own."""
-        entered = self.entry.run(arrays)  # first of all: it checks the inputs
+        return self.run_within(arrays, UNLIMITED)
+
+    def run_within(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
+        """Each segment and each host node looks at `limits`, inside regions too."""
+        entered = _run(self.entry, arrays, limits)  # first of all: it checks the inputs
         inputs, values, sizes = self._enter(arrays, entered)
-        self._walk(self._steps, values, sizes)
+        self._walk(self._steps, values, sizes, limits)
+        self._counter.add()
         return _owned([values[slot] for slot in self._results], [*inputs, *self.plan.constants])
 
     def _enter(
@@ -69,27 +76,35 @@ class HostExecutor:
         sizes = self._bindings.binding([array.shape for array in inputs])
         return inputs, _slots(self.plan, args, entered), sizes
 
-    def _region(self, plan: RegionPlan, args: Sequence[Array], sizes: Sizes) -> tuple[Array, ...]:
+    def _region(
+        self, plan: RegionPlan, args: Sequence[Array], sizes: Sizes, limits: RunLimits
+    ) -> tuple[Array, ...]:
         """The results of a host node's region; `sizes` gains the symbols bound on the way."""
         args = tuple(map(np.asarray, args))  # NumPy gives scalars for elements
         for symbol, param, axis in plan.sizes:
             sizes.setdefault(symbol, args[param].shape[axis])
         check_facts(plan.facts, sizes)
         values = _slots(plan, args)
-        self._walk(plan.steps, values, sizes)
+        limits.check()  # a loop may have no steps
+        self._walk(plan.steps, values, sizes, limits)
         return tuple(values[slot] for slot in plan.results)
 
-    def _walk(self, steps: Sequence[Step], values: list[Array], sizes: Sizes) -> None:
+    def _walk(
+        self, steps: Sequence[Step], values: list[Array], sizes: Sizes, limits: RunLimits
+    ) -> None:
         for step in steps:
             if isinstance(step, SegmentStep):
-                results = _run_segment(step, values, sizes)
+                results = _run_segment(step, values, sizes, limits)
             else:
-                results = self._run_host(step, values, sizes)
+                limits.check()
+                results = self._run_host(step, values, sizes, limits)
             _store(step, results, values)
 
-    def _run_host(self, step: HostStep, values: list[Array], sizes: Sizes) -> tuple[Array, ...]:
+    def _run_host(
+        self, step: HostStep, values: list[Array], sizes: Sizes, limits: RunLimits = UNLIMITED
+    ) -> tuple[Array, ...]:
         def run(index: int, args: Sequence[Array], inner: Sizes) -> tuple[Array, ...]:
-            return self._region(step.regions[index], args, inner)
+            return self._region(step.regions[index], args, inner, limits)
 
         operands = tuple(values[slot] for slot in step.operands)
         results = self._interpreter.apply(step.node, operands, sizes, run)
@@ -126,9 +141,22 @@ class HostExecutor:
         """Of the entry: the other segments depend on sizes that host nodes compute."""
         return self.entry.specialize(sizes)
 
+    def beyond_limit(self, failure: MemoryLimitExceededError) -> AnyshapeError:
+        """Of the entry; other segments have told theirs."""
+        return self.entry.beyond_limit(failure)
+
+    def reserve(self, sizes: Mapping[str, int]) -> None:
+        """For the entry: the other segments depend on sizes that host nodes compute."""
+        self.entry.reserve(sizes)
+
+    def trim(self) -> None:
+        for segment in self.segments:
+            segment.trim()
+
     def metrics(self) -> Metrics:
-        """Counters of all segments together."""
-        return Metrics(*map(sum, zip(*(s.metrics() for s in self.segments), strict=True)))
+        """Counters of all segments together; runs are those of the whole graph."""
+        of_segments = zip(*(segment.metrics() for segment in self.segments), strict=True)
+        return Metrics(*map(sum, of_segments))._replace(runs=self._counter.runs)
 
     def memory(self) -> ExecutableMemory:
         """What all segments hold."""
@@ -150,10 +178,19 @@ def _arguments(step: SegmentStep, values: list[Array], sizes: Sizes) -> tuple[Ar
     return (*(values[slot] for slot in step.operands), *told)
 
 
-def _run_segment(step: SegmentStep, values: list[Array], sizes: Sizes) -> tuple[Array, ...]:
+def _run(executor: Executor, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
+    """Without limits by the runtime's own function, which is a call or two shorter."""
+    return executor.run(arrays) if limits is UNLIMITED else executor.run_within(arrays, limits)
+
+
+def _run_segment(
+    step: SegmentStep, values: list[Array], sizes: Sizes, limits: RunLimits = UNLIMITED
+) -> tuple[Array, ...]:
     arguments = _arguments(step, values, sizes)
     try:
-        return step.executor.run(arguments)
+        return _run(step.executor, arguments, limits)
+    except MemoryLimitExceededError as failure:
+        raise step.executor.beyond_limit(failure) from None
     except RuntimeFailure as failure:
         shapes = [array.shape for array in arguments]
         raise VerifyError(f"a segment on {shapes}", failure.message()) from failure

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import index
+from typing import Any, Final, SupportsIndex, TypeVar
 
-from anyshape.base.errors import BindingNamesError, UnboundAxisError
+from anyshape.base.errors import (
+    BindingNamesError,
+    DimError,
+    MemoryLimitError,
+    UnboundAxisError,
+)
 from anyshape.execute.assemble import Assembled
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Run, StepRun
 from anyshape.execute.input_errors import too_large
+from anyshape.execute.memory_limits import memory_limit_error
 from anyshape.execute.specialization import Specialization, split_buffers, weights_bytes
 from anyshape.execute.tensors import shape_of
 from anyshape.ir.graph import Graph
@@ -18,10 +25,13 @@ from anyshape.ir.types import Array
 from anyshape.loop.printer import kernel_text
 from anyshape.observe.explain import KernelSummary
 from anyshape.plan.schedule import Schedule, StepPlan, outputs_of
-from anyshape.runtime.failures import RuntimeFailure
+from anyshape.runtime.failures import MemoryLimitExceededError, RuntimeFailure
+from anyshape.runtime.limits import RunLimits
 from anyshape.runtime.program import Metrics, Stepper
 from anyshape.sym import BindingPlan, Dim, Symbol
 from anyshape.sym.bindings import Binding
+
+T = TypeVar("T")
 
 NATIVE: Final = Capabilities("native", threads=True)
 
@@ -34,12 +44,16 @@ class NativeExecutor:
         self.plan = plan
         self.assembled = assembled
         self.bindings = bindings
+        self._symbols = [step.affine.symbol for step in bindings.steps]
         self._repeats = _repeats(plan.graph)
         # Without repeats it is the runtime's own function: one more Python call would be felt.
         self.run: Run = self._run_repeated if self._repeats else assembled.program.run
 
     def _run_repeated(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
         return self.results(self.assembled.program.run(arrays))
+
+    def run_within(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
+        return self.results(self.assembled.program.run_within(arrays, limits))
 
     def results(self, outputs: tuple[Array, ...]) -> tuple[Array, ...]:
         """From the program's outputs: one that is returned twice is copied, as results may not
@@ -56,15 +70,30 @@ class NativeExecutor:
     # --- level 2 ------------------------------------------------------------------------------
 
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:
-        symbols = [step.affine.symbol for step in self.bindings.steps]
-        binding = complete_binding(symbols, sizes, self.plan.graph)
+        native = self._at(sizes, self.assembled.program.specialize)
+        return Specialization(self.plan, self._symbols, native)
+
+    def reserve(self, sizes: Mapping[str, int]) -> None:
+        self._at(sizes, self.assembled.program.reserve)
+
+    def _at(self, sizes: Mapping[str, int], act: Callable[[Sequence[int]], T]) -> T:
+        """What `act` does with the binding; what it refuses, in the words of the model."""
+        binding = complete_binding(self._symbols, sizes, self.plan.graph)
         self.bindings.check(binding)
         try:
-            native = self.assembled.program.specialize([binding[symbol] for symbol in symbols])
+            return act([binding[symbol] for symbol in self._symbols])
+        except MemoryLimitExceededError as failure:
+            raise self.beyond_limit(failure) from None
         except RuntimeFailure as failure:
             given = ", ".join(f"{symbol}={size}" for symbol, size in binding.items())
             raise too_large(failure, given) from None
-        return Specialization(self.plan, symbols, native)
+
+    def beyond_limit(self, failure: MemoryLimitExceededError) -> MemoryLimitError:
+        program, name = self.assembled.program, self.plan.graph.name
+        return memory_limit_error(failure, name, self._symbols, program)
+
+    def trim(self) -> None:
+        self.assembled.program.trim()
 
     # --- one step at a time -------------------------------------------------------------------
 
@@ -103,13 +132,20 @@ class NativeExecutor:
 def complete_binding(symbols: Sequence[Symbol], sizes: Mapping[str, int], graph: Graph) -> Binding:
     """The size of each symbol: given by name, or following from the others by the facts."""
     names = {symbol.name: symbol for symbol in symbols}
-    given = {names[name]: size for name, size in sizes.items() if name in names}
+    given = {names[name]: _size(name, size) for name, size in sizes.items() if name in names}
     binding = given if len(given) == len(symbols) else _with_derived(given, graph)
     missing = sorted(symbol.name for symbol in symbols if symbol not in binding)
     unknown = sorted(sizes.keys() - names)
     if missing or unknown:
         raise BindingNamesError(missing, unknown, tuple(names))
     return binding
+
+
+def _size(name: str, size: SupportsIndex) -> int:
+    try:
+        return index(size)
+    except TypeError:
+        raise DimError(f"{name}={size!r}", "a size is an integer") from None
 
 
 def _with_derived(given: Binding, graph: Graph) -> Binding:

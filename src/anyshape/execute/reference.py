@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from anyshape.base.errors import CapabilityError
+from anyshape.base.errors import AnyshapeError, CapabilityError
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, RunCounter, StepRun
 from anyshape.execute.tensors import as_numpy
@@ -22,6 +22,8 @@ from anyshape.ir.node import Node
 from anyshape.ir.opdef import PARAM
 from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
+from anyshape.runtime.failures import MemoryLimitExceededError
+from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
 from anyshape.sym import Symbol
 
@@ -38,7 +40,15 @@ class ReferenceExecutor:
         self._counter = RunCounter()
 
     def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
-        results = evaluate(self._graph, *map(as_numpy, arrays))
+        return self.run_within(arrays, UNLIMITED)
+
+    def run_within(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
+        refuse_memory_limit(limits.memory_limit)
+
+        def look(node: Node, results: tuple[Array, ...], sizes: dict[Symbol, int]) -> None:
+            limits.check()
+
+        results = evaluate(self._graph, *map(as_numpy, arrays), observe=look)
         self._counter.add()
         return tuple(map(np.array, results))  # a node may give a view of an input or a constant
 
@@ -62,6 +72,15 @@ class ReferenceExecutor:
         fix = "compile with executor='native'"
         raise CapabilityError("reference", "has no specializations", fix)
 
+    def beyond_limit(self, failure: MemoryLimitExceededError) -> AnyshapeError:
+        return failure
+
+    def reserve(self, sizes: Mapping[str, int]) -> NoReturn:
+        raise CapabilityError("reference", "plans no memory", "compile with executor='native'")
+
+    def trim(self) -> None:
+        """Nothing is held."""
+
     def metrics(self) -> Metrics:
         """Only runs are counted: there is no cache."""
         return Metrics(0, 0, 0, 0, 0, 0, self._counter.runs, 0, 0, 0)
@@ -71,3 +90,10 @@ class ReferenceExecutor:
 
     def kernels(self) -> KernelSummary:
         return KernelSummary()
+
+
+def refuse_memory_limit(limit: int | None) -> None:
+    """The interpreter cannot know what it will need."""
+    if limit is not None:
+        problem = "plans no memory, so it cannot keep a memory_limit"
+        raise CapabilityError("reference", problem, "compile with executor='native'")

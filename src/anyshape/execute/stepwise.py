@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from anyshape.base.errors import MemoryLimitError
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, RunCounter, StepRun
 from anyshape.execute.native import NativeExecutor
 from anyshape.execute.specialization import Specialization
 from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
+from anyshape.runtime.failures import MemoryLimitExceededError
+from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
 
 STEPWISE: Final = Capabilities("stepwise")
@@ -30,8 +33,12 @@ class StepwiseExecutor:
         self._counter = RunCounter()
 
     def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
-        stepper = self._native.assembled.program.stepwise(arrays)
+        return self.run_within(arrays, UNLIMITED)
+
+    def run_within(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
+        stepper = self._native.assembled.program.stepwise(arrays, limits.memory_limit)
         while stepper.next_step is not None:
+            limits.check()
             stepper.step()
         self._counter.add()
         return self._native.results(stepper.outputs)
@@ -41,6 +48,15 @@ class StepwiseExecutor:
 
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:
         return self._native.specialize(sizes)
+
+    def beyond_limit(self, failure: MemoryLimitExceededError) -> MemoryLimitError:
+        return self._native.beyond_limit(failure)
+
+    def reserve(self, sizes: Mapping[str, int]) -> None:
+        self._native.reserve(sizes)
+
+    def trim(self) -> None:
+        self._native.trim()
 
     def metrics(self) -> Metrics:
         return self._native.metrics()._replace(runs=self._counter.runs)

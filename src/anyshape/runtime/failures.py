@@ -8,7 +8,21 @@ from __future__ import annotations
 
 from typing import Literal
 
-from anyshape.base.errors import AnyshapeError
+from anyshape.base.errors import AnyshapeError, OutOfMemoryError
+
+__all__ = [
+    "CheckFailedError",
+    "ImpossibleSizeError",
+    "InputCountError",
+    "InputDtypeError",
+    "InputKindError",
+    "InputRankError",
+    "MalformedProgramError",
+    "MemoryLimitExceededError",
+    "OutOfMemoryError",
+    "RuntimeFailure",
+    "StoppedError",
+]
 
 
 class RuntimeFailure(AnyshapeError):  # noqa: N818 - the base of errors, never raised itself
@@ -55,6 +69,35 @@ class ImpossibleSizeError(RuntimeFailure):
 
     def message(self) -> str:
         return f"impossible {self.subject}: {self.value}"
+
+
+class StoppedError(RuntimeFailure):
+    """A run that was ended before it was complete, by what its caller allowed to end it."""
+
+    def __init__(self, reason: Literal["cancelled", "deadline"]) -> None:
+        super().__init__(reason)
+        self.reason: Literal["cancelled", "deadline"] = reason
+
+    def message(self) -> str:
+        return f"the run was ended: {self.reason}"
+
+
+class MemoryLimitExceededError(RuntimeFailure, MemoryError):
+    """A binding whose run needs more bytes than it may have; nothing was allocated for it."""
+
+    def __init__(
+        self, arena: int, outputs: int, copies: int, limit: int, symbols: tuple[int, ...]
+    ) -> None:
+        super().__init__(arena, outputs, copies, limit, symbols)
+        self.arena = arena
+        self.outputs = outputs
+        self.copies = copies  # of inputs that are not contiguous
+        self.limit = limit
+        self.symbols = symbols
+
+    def message(self) -> str:
+        needed = self.arena + self.outputs + self.copies
+        return f"a run for {self.symbols} needs {needed} bytes, the limit is {self.limit}"
 
 
 class InputCountError(RuntimeFailure, TypeError):

@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshape.runtime import _native
+from anyshape.runtime.failures import StoppedError
+from anyshape.runtime.limits import RunLimits
+from anyshape.runtime.metrics import Metrics
 
 # ---- buffers -----------------------------------------------------------------------------------
 
@@ -171,29 +174,17 @@ class RunOptions:
 
     `threads` is an upper bound, 0 means the CPUs allowed to the process. Where the program says
     what its steps cost, those below `split_cost_ns` are not split, and runs whose other steps
-    together cost less than `team_cost_ns` stay on the calling thread.
+    together cost less than `team_cost_ns` stay on the calling thread. So do those that find the
+    team busy, unless they are to `wait_for_team`.
     """
 
     threads: int = 0
     team_cost_ns: int = 10_000
     split_cost_ns: int = 3_000
+    wait_for_team: bool = False
     cache_entries: int = 1024
     cache_bytes: int = 64 << 20
-
-
-class Metrics(NamedTuple):
-    """Counters of one program since it was made."""
-
-    hits: int
-    misses: int
-    evictions: int
-    specialize_ns: int
-    entries: int
-    bytes: int
-    runs: int
-    team_runs: int
-    idle_contexts: int
-    idle_arena_bytes: int
+    memory_limit: int | None = None  # bytes of one run: arena, outputs, copies of inputs
 
 
 class Memory(NamedTuple):
@@ -350,8 +341,10 @@ class Program:
             threads=options.threads,
             team_cost_ns=options.team_cost_ns,
             split_cost_ns=options.split_cost_ns,
+            wait_for_team=options.wait_for_team,
             cache_entries=options.cache_entries,
             cache_bytes=options.cache_bytes,
+            memory_limit=_limit(options.memory_limit),
         )
         self.run: Final = self._native.run
         """run(inputs) -> outputs. Bound here because one more Python call would be felt.
@@ -359,6 +352,19 @@ class Program:
         Inputs are NumPy arrays or speak DLPack. They are used where they are if they are contiguous
         and aligned, and copied otherwise. Raises the errors of `anyshape.runtime.failures`.
         """
+
+    def run_within(self, inputs: Sequence[object], limits: RunLimits) -> Outputs:
+        """The same as `run`, but `limits` may end it: `CancelledError`, `DeadlineError`."""
+        limits.check()
+        try:
+            return self._native.run_within(
+                inputs,
+                limits.deadline_ns,
+                limits.native_cancellation,
+                None if limits.memory_limit is None else _limit(limits.memory_limit),
+            )
+        except StoppedError as stopped:
+            raise limits.error(stopped.reason) from None
 
     @property
     def threads(self) -> int:
@@ -369,13 +375,23 @@ class Program:
         """Level 2 for a binding, from the cache or made now."""
         return Specialization(self._native.specialize(list(symbols)), self.description)
 
-    def stepwise(self, inputs: Sequence[object]) -> Stepper:
+    def stepwise(self, inputs: Sequence[object], memory_limit: int | None = None) -> Stepper:
         """Begin a call that runs one step at a time."""
-        return Stepper(_native.Stepper(self._native, inputs), self.description)
+        limit = None if memory_limit is None else _limit(memory_limit)
+        return Stepper(_native.Stepper(self._native, inputs, limit), self.description)
 
     def metrics(self) -> Metrics:
         """Counters of the cache and of the runs."""
         return Metrics(**self._native.metrics())
+
+    def planned_bytes(self, symbols: Sequence[int]) -> int:
+        """What the arena and the outputs of a binding take. Made and not kept."""
+        return self._native.planned_bytes(list(symbols))
+
+    def reserve(self, symbols: Sequence[int]) -> None:
+        """Memory for one call at a time with this binding, taken and touched now. It is kept until
+        `trim()`."""
+        self._native.reserve(list(symbols))
 
     def trim(self) -> None:
         """Give back the memory of idle runs, and forget all specializations."""
@@ -403,7 +419,20 @@ def set_output_pool_limit(limit: int) -> None:
     _native.set_output_pool_limit(limit)
 
 
+def trim_process() -> None:
+    """Give back what the whole process holds idle: the pool's blocks, and the C library's."""
+    _native.trim_process()
+
+
 # ---- for the native side -----------------------------------------------------------------------
+
+
+_MOST_BYTES: Final = 1 << 62
+"""No size that the runtime computes is beyond this."""
+
+
+def _limit(bytes: int | None) -> int:
+    return _MOST_BYTES if bytes is None else min(bytes, _MOST_BYTES)
 
 
 def _known_cost(cost: int) -> int | None:

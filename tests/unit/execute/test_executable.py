@@ -79,18 +79,18 @@ def test_axes(mlp: Executable) -> None:
 
 
 def test_what_is_held_between_calls() -> None:
-    weights = np.ones((64, 32), np.float32)
+    weights = np.eye(192, k=1, dtype=np.float32)  # whole panels, however wide they are
 
     @ash.jit
-    def layer(x: ash.f32["batch", 64]):
+    def layer(x: ash.f32["batch", 192]):
         return ash.exp(x @ weights) @ weights.T
 
     compiled = ash.compile(layer)
     before = compiled.memory()
-    assert before.weights >= 2 * weights.nbytes
+    assert before.weights == 2 * weights.nbytes  # in panels, nobody reads it plain
     assert before.code > 0
     assert (before.specializations, before.idle_arenas) == (0, 0)
-    compiled(np.ones((5, 64), np.float32))
+    compiled(np.ones((5, 192), np.float32))
     after = compiled.memory()
     assert after.specializations > 0
     assert after.idle_arenas >= compiled.specialize(batch=5).memory().arena > 0

@@ -1,14 +1,21 @@
-"""Many callers at once, the team and when it is called, fork, and idleness."""
+"""Many callers at once, the team and when it is called, fork, and idleness.
+
+Signals, forks at bad moments and the like are in test_faults.py.
+"""
 
 import os
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from tests.unit.runtime.graphs import chain_program, chain_reference, diamond_program, random_graph
 from tests.unit.runtime.handmade import add_program
 
+import anyshape as ash
+from anyshape.base.options import Options, options_from_environment
 from anyshape.runtime import machine
 from anyshape.runtime.program import Program
 
@@ -120,3 +127,118 @@ def test_a_child_has_a_team_of_its_own():
         os._exit(0 if same else 1)
     assert os.waitpid(child, 0)[1] == 0
     np.testing.assert_array_equal(program.run([a, a])[0], expected)
+
+
+# ---- waiting for the team ----------------------------------------------------------------------
+
+
+@many_cpus
+def test_callers_that_wait_all_have_the_team():
+    rng = default_rng(0)
+    a, b = rng.random((200, 200), np.float32), rng.random((200, 200), np.float32)
+    expected = chain_reference(a, b)
+    waiting, alone = chain_program(wait_for_team=True), chain_program()
+
+    def work(number: int) -> None:
+        for _ in range(100):
+            program = alone if number == 0 else waiting
+            np.testing.assert_array_equal(program.run([a, b])[0], expected)
+
+    hammer(work, 5)
+    assert waiting.metrics().team_runs == waiting.metrics().runs == 400
+
+
+@pytest.mark.parametrize("wait_for_team", [False, True])
+def test_no_caller_starves(wait_for_team: bool):
+    program = chain_program(wait_for_team=wait_for_team)
+    a = np.ones((300, 300), np.float32)
+    program.run([a, a])
+    until = time.monotonic() + 1
+    turns = [0] * 4
+
+    def work(number: int) -> None:
+        while time.monotonic() < until:
+            program.run([a, a])
+            turns[number] += 1
+
+    hammer(work, 4)
+    assert min(turns) > sum(turns) / 4 / 10
+
+
+# ---- executables -------------------------------------------------------------------------------
+
+SECONDS = float(os.environ.get("ANYSHAPE_TEST_SECONDS", "3"))
+
+
+@ash.jit
+def encoder(x: ash.f32["batch", "seq", 32], w: ash.f32[32, 96], v: ash.f32[32, 32]):
+    q, k, values = (part[:, None] for part in ash.split(x @ w, 3, axis=-1))
+    h = x + ash.attention(q, k, values)[:, 0] @ v
+    return ash.layer_norm(h).sum(axis=1), ash.softmax(h, axis=-1)
+
+
+def encoder_inputs(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    batch, seq = (int(size) for size in rng.integers(0, 24, 2))
+    shapes = (batch, seq, 32), (32, 96), (32, 32)
+    return tuple(rng.random(shape, np.float32) / 4 for shape in shapes)
+
+
+def test_eight_threads_on_one_executable():
+    """Random shapes for a while, every result the same as one thread computes alone."""
+    shared = ash.compile(encoder, deterministic=True)
+    alone = ash.compile(encoder, deterministic=True, threads=1)
+    until = time.monotonic() + SECONDS
+
+    def work(seed: int) -> None:
+        rng = default_rng(seed)
+        while time.monotonic() < until:
+            given = encoder_inputs(rng)
+            for found, expected in zip(shared(*given), alone(*given), strict=True):
+                np.testing.assert_array_equal(found, expected)
+
+    hammer(work)
+    assert shared.metrics().runs == alone.metrics().runs > 8
+
+
+def at_most(threads: int) -> Options:
+    return replace(options_from_environment(), threads=threads)
+
+
+def compiled_encoders(**options: bool) -> list[ash.Executable]:
+    by_threads = [ash.compile(encoder, threads=threads, **options) for threads in (1, 2, 0)]
+    return [*by_threads, ash.compile(encoder, options=at_most(1), **options)]
+
+
+def choices(executable: ash.Executable) -> list[object]:
+    """The variants of each step with their costs, of which the least is taken."""
+    steps = executable.specialize(batch=3, seq=50).steps
+    return [step.cost.variants for step in steps if step.cost.variants]
+
+
+@many_cpus
+def test_what_decides_between_kernels():
+    plain = [choices(executable) for executable in compiled_encoders()]
+    assert plain[0] != plain[1]  # costs for one thread and for two
+    deterministic = [choices(executable) for executable in compiled_encoders(deterministic=True)]
+    assert deterministic[0]
+    assert all(chosen == deterministic[0] for chosen in deterministic)
+
+
+def test_deterministic_results_do_not_depend_on_threads():
+    executables = compiled_encoders(deterministic=True)
+    rng = default_rng(0)
+    for _ in range(20):
+        given = encoder_inputs(rng)
+        first, *others = (executable(*given) for executable in executables)
+        for found in others:
+            for one, other in zip(first, found, strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+def test_threads_of_an_executable():
+    cpus = machine().cpus
+    threads = [
+        ash.compile(encoder, threads=wanted, options=at_most(most)).executor.threads
+        for wanted, most in [(0, 0), (1, 0), (1000, 0), (0, 1), (2, 1)]
+    ]
+    assert threads == [cpus, 1, cpus, 1, 1]

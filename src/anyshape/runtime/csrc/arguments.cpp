@@ -3,12 +3,13 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "numpy_api.h"
 #include "python_failures.h"
+#include "size_math.h"
 #include "strided_copy.h"
 
 namespace nb = nanobind;
@@ -45,7 +46,8 @@ std::vector<std::int64_t> byte_strides(const nb::dlpack::dltensor& tensor,
     std::int64_t row_major = item_bytes;
     for (std::size_t axis = strides.size(); axis-- > 0;) {
         strides[axis] = tensor.strides != nullptr ? tensor.strides[axis] * item_bytes : row_major;
-        row_major *= tensor.shape[axis];
+        // Around an empty axis, the others may multiply to anything.
+        static_cast<void>(__builtin_mul_overflow(row_major, tensor.shape[axis], &row_major));
     }
     return strides;
 }
@@ -141,16 +143,27 @@ void Arguments::take_tensor(std::size_t input, nb::handle object, nb::handle dty
     if (tensor->holder.is_valid()) tensors_.push_back(std::move(*tensor));
 }
 
+// Sizes of broadcast arrays may multiply to anything: beyond max_bytes, all are alike.
+std::int64_t Arguments::Awkward::bytes() const noexcept {
+    std::optional<std::int64_t> bytes = static_cast<std::int64_t>(item_bytes);
+    if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
+    for (const std::int64_t size : sizes) {
+        if (bytes) bytes = checked_multiply(*bytes, size);
+    }
+    return bytes.value_or(max_bytes);
+}
+
+std::int64_t Arguments::copied_bytes() const noexcept {
+    std::optional<std::int64_t> total = 0;
+    for (const Awkward& array : awkward_) {
+        if (total) total = checked_add(*total, array.bytes());
+    }
+    return total.value_or(max_bytes);
+}
+
 void Arguments::copy(Run& run) {
     for (Awkward& array : awkward_) {
-        std::size_t bytes = array.item_bytes;
-        for (const std::int64_t size : array.sizes) {
-            // Sizes of broadcast arrays may multiply to anything.
-            if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(size), &bytes)) {
-                throw std::bad_alloc();
-            }
-        }
-        array.copied = Pool::process().take(bytes);
+        array.copied = Pool::process().take(static_cast<std::size_t>(array.bytes()));
         copy_strided(array.copied.data(), array.data, array.sizes, array.strides,
                      array.item_bytes);
         run.set_input(array.input, array.copied.data());

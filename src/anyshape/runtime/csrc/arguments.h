@@ -30,6 +30,7 @@ class Arguments {
 
     // Inputs that are not contiguous or not aligned are copied before the run.
     bool must_copy() const noexcept { return !awkward_.empty(); }
+    std::int64_t copied_bytes() const noexcept;
     void copy(Run& run);
 
    private:
@@ -40,6 +41,8 @@ class Arguments {
         std::vector<std::int64_t> sizes;
         std::vector<std::int64_t> strides;  // in bytes
         PoolBlock copied;
+
+        std::int64_t bytes() const noexcept;
     };
 
     void take_numpy(std::size_t input, nanobind::handle array, nanobind::handle dtype,

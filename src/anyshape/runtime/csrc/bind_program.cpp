@@ -13,6 +13,8 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <malloc.h>
+
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -22,78 +24,22 @@
 #include <vector>
 
 #include "arguments.h"
+#include "gil.h"
+#include "machine.h"
 #include "memory_plan.h"
 #include "outputs.h"
 #include "plan_check.h"
 #include "pool.h"
+#include "python_description.h"
 #include "python_failures.h"
 #include "runner.h"
+#include "stop.h"
 #include "team.h"
 
 namespace nb = nanobind;
 
 namespace anyshape {
 namespace {
-
-// ---- descriptions ----------------------------------------------------------------------------
-
-using Word = std::optional<std::uint32_t>;
-using Words = std::vector<std::uint32_t>;
-using InputTuple = std::tuple<std::string, nb::object, std::uint8_t, std::uint8_t, std::uint32_t>;
-using OutputTuple = std::tuple<nb::object, std::uint8_t, std::uint8_t, Words, std::uint32_t>;
-using BufferTuple =
-    std::tuple<int, std::uint64_t, Word, Word, bool, bool, Words, std::uint32_t, std::uint32_t>;
-using SourceTuple = std::tuple<int, std::int64_t, Word>;
-using VariantTuple = std::tuple<std::uintptr_t, std::uint32_t>;
-using StepTuple = std::tuple<std::string, std::vector<VariantTuple>, Word, std::uint32_t, Word,
-                             std::vector<SourceTuple>, Words>;
-
-Input as_input(const InputTuple& input) {
-    const auto& [name, dtype, code, bits, rank] = input;
-    return {.name = name, .type = {code, bits}, .rank = rank};
-}
-
-Output as_output(const OutputTuple& output) {
-    const auto& [dtype, code, bits, dims, buffer] = output;
-    return {.type = {code, bits}, .dims = dims, .buffer = buffer};
-}
-
-Buffer as_buffer(const BufferTuple& buffer) {
-    const auto& [kind, of, bytes, offset, per_worker, in_place, conflicts, first, last] = buffer;
-    return {.kind = static_cast<BufferKind>(kind),
-            .of = of,
-            .bytes = bytes,
-            .offset = offset,
-            .per_worker = per_worker,
-            .in_place = in_place,
-            .conflicts = conflicts,
-            .lifetime = {first, last}};
-}
-
-Step as_step(const StepTuple& step) {
-    const auto& [name, variants, variant, tasks, cost, block, waits] = step;
-    Step result;
-    result.name = name;
-    result.variant = variant;
-    result.tasks = tasks;
-    result.cost = cost;
-    result.waits = waits;
-    for (const auto& [address, start] : variants) {
-        result.variants.push_back({reinterpret_cast<Kernel>(address), start});
-    }
-    for (const auto& [kind, value, offset] : block) {
-        result.block.push_back({static_cast<SourceKind>(kind), value, offset});
-    }
-    return result;
-}
-
-template <typename Result, typename Value>
-std::vector<Result> all(const std::vector<Value>& values, Result (*convert)(const Value&)) {
-    std::vector<Result> results;
-    results.reserve(values.size());
-    for (const Value& value : values) results.push_back(convert(value));
-    return results;
-}
 
 // ---- the program -----------------------------------------------------------------------------
 
@@ -104,12 +50,14 @@ struct BoundProgram {
     nb::object keep;  // whatever owns kernels and weights
 };
 
+nb::object input_dtype(nb::handle input) { return input[1]; }
+nb::object output_dtype(nb::handle output) { return output[0]; }
+
 std::unique_ptr<BoundProgram> make_program(
     std::uintptr_t bind, std::uintptr_t shape, std::uint32_t symbols, std::uint32_t words,
-    std::uint32_t window, const std::vector<InputTuple>& inputs,
-    const std::vector<OutputTuple>& outputs, const std::vector<BufferTuple>& buffers,
-    const std::vector<StepTuple>& steps, nb::object keep, int threads, std::int64_t team_cost_ns,
-    std::int64_t split_cost_ns, std::size_t cache_entries, std::size_t cache_bytes) {
+    std::uint32_t window, nb::list inputs, nb::list outputs, nb::list buffers, nb::list steps,
+    nb::object keep, int threads, std::int64_t team_cost_ns, std::int64_t split_cost_ns, bool wait_for_team, std::size_t cache_entries,
+    std::size_t cache_bytes, std::int64_t memory_limit) {
     import_numpy();
     auto program = std::make_shared<const Program>(ProgramDescription{
         .bind = reinterpret_cast<BindFunction>(bind),
@@ -117,19 +65,21 @@ std::unique_ptr<BoundProgram> make_program(
         .symbols = symbols,
         .words = words,
         .window = window,
-        .inputs = all(inputs, as_input),
-        .outputs = all(outputs, as_output),
-        .buffers = all(buffers, as_buffer),
-        .steps = all(steps, as_step),
+        .inputs = read_list(inputs, read_input),
+        .outputs = read_list(outputs, read_output),
+        .buffers = read_list(buffers, read_buffer),
+        .steps = read_list(steps, read_step),
     });
     auto bound = std::make_unique<BoundProgram>();
     bound->runner = std::make_unique<Runner>(
         std::move(program), RunnerOptions{.threads = threads,
                                           .team_cost = team_cost_ns,
                                           .split_cost = split_cost_ns,
-                                          .cache = {cache_entries, cache_bytes}});
-    for (const InputTuple& input : inputs) bound->input_dtypes.push_back(std::get<1>(input));
-    for (const OutputTuple& output : outputs) bound->output_dtypes.push_back(std::get<0>(output));
+                                          .wait_for_team = wait_for_team,
+                                          .cache = {cache_entries, cache_bytes},
+                                          .memory_limit = memory_limit});
+    bound->input_dtypes = read_list(inputs, input_dtype);
+    bound->output_dtypes = read_list(outputs, output_dtype);
     bound->keep = std::move(keep);
     return bound;
 }
@@ -139,7 +89,7 @@ std::unique_ptr<BoundProgram> make_program(
 // Leaves the run with its specialization.
 void prepare(Run& run) {
     if (run.find()) return;
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     run.prepare();
 }
 
@@ -161,30 +111,64 @@ nb::tuple attach_outputs(const BoundProgram& program, Run& run) {
     return nb::steal<nb::tuple>(arrays.release());
 }
 
-nb::tuple call(const BoundProgram& program, nb::handle inputs) {
+// Someone may want to interrupt what takes longer, or what nobody knows about.
+bool worth_interrupting(const Specialization& specialization) {
+    constexpr std::int64_t picoseconds = 10'000'000'000;
+    return specialization.cost == unknown_cost || specialization.cost >= picoseconds;
+}
+
+bool signals_raise(void* without_gil) noexcept {
+    return static_cast<WithoutGil*>(without_gil)->signals_raise();
+}
+
+void execute(Run& run, Arguments& arguments, const Stop::Limits* given) {
+    const Specialization& specialization = *run.specialization();
+    if (specialization.brief && !arguments.must_copy() && given == nullptr) return run.execute();
+    WithoutGil released;
+    arguments.copy(run);
+    const bool interruptible = worth_interrupting(specialization) && on_main_thread();
+    if (!interruptible && given == nullptr) return run.execute();
+    Stop::Limits limits = given != nullptr ? *given : Stop::Limits{};
+    if (interruptible) {
+        limits.interrupted = signals_raise;
+        limits.what = &released;
+    }
+    Stop stop(limits);
+    run.execute(&stop);
+}
+
+nb::tuple call(const BoundProgram& program, nb::handle inputs, const Stop::Limits* limits,
+               std::int64_t memory_limit) {
     Run run(*program.runner);
     Arguments arguments(inputs, program.runner->program(), program.input_dtypes, run);
     prepare(run);
+    run.require_memory_within(memory_limit, arguments.copied_bytes());
     nb::tuple outputs = attach_outputs(program, run);
-    {
-        std::optional<nb::gil_scoped_release> released;
-        if (arguments.must_copy() || !run.specialization()->brief) released.emplace();
-        arguments.copy(run);
-        run.execute();
-    }
+    execute(run, arguments, limits);
     return outputs;
+}
+
+// `deadline` is Python's time.monotonic_ns().
+nb::tuple call_within(const BoundProgram& program, nb::handle inputs,
+                      std::optional<std::int64_t> deadline, const Cancellation* cancellation,
+                      std::optional<std::int64_t> memory_limit) {
+    Stop::Limits limits{.cancellation = cancellation};
+    if (deadline) limits.deadline = Stop::Clock::time_point(std::chrono::nanoseconds(*deadline));
+    return call(program, inputs, &limits, memory_limit.value_or(program.runner->memory_limit()));
 }
 
 // One step at a time. Holds its inputs and a context of its own until it dies.
 class Stepper {
    public:
-    Stepper(nb::object program, nb::object inputs)
+    Stepper(nb::object program, nb::object inputs, std::optional<std::int64_t> memory_limit)
         : owner_(std::move(program)),
           inputs_(std::move(inputs)),
           program_(*nb::inst_ptr<BoundProgram>(owner_)),
           run_(*program_.runner),
           arguments_(inputs_, program_.runner->program(), program_.input_dtypes, run_) {
         prepare(run_);
+        run_.require_memory_within(memory_limit.value_or(program_.runner->memory_limit()),
+                                   arguments_.copied_bytes());
         outputs_ = attach_outputs(program_, run_);
         arguments_.copy(run_);
         run_.begin();
@@ -226,17 +210,36 @@ struct BoundSpecialization {
     nb::object program;  // keeps kernels alive
 };
 
-BoundSpecialization specialize_for(nb::handle_t<BoundProgram> self,
-                                   const std::vector<std::int64_t>& symbols) {
-    const auto& program = *nb::inst_ptr<BoundProgram>(self);
+std::vector<std::int64_t> read_symbols(const BoundProgram& program, nb::handle list) {
+    std::vector<std::int64_t> symbols = read_numbers(list);
     if (symbols.size() != program.runner->program().description().symbols) {
         throw nb::value_error("another number of symbols than the program has");
     }
+    return symbols;
+}
+
+BoundSpecialization specialize_for(nb::handle_t<BoundProgram> self, nb::list binding) {
+    const auto& program = *nb::inst_ptr<BoundProgram>(self);
+    const std::vector<std::int64_t> symbols = read_symbols(program, binding);
     const auto specialization = [&] {
-        const nb::gil_scoped_release released;
+        const WithoutGil released;
         return program.runner->specialize(symbols);
     }();
     return {specialization, nb::borrow(self)};
+}
+
+// Arena and outputs of a binding, which is not kept: for questions of the form "what if".
+std::int64_t planned_bytes(const BoundProgram& program, nb::list binding) {
+    const std::vector<std::int64_t> symbols = read_symbols(program, binding);
+    const WithoutGil released;
+    const MemoryReport memory = program.runner->plan(symbols);
+    return checked_add(memory.arena_bytes, memory.output_bytes).value_or(max_bytes);
+}
+
+void reserve(const BoundProgram& program, nb::list binding) {
+    const std::vector<std::int64_t> symbols = read_symbols(program, binding);
+    const WithoutGil released;
+    program.runner->reserve(symbols);
 }
 
 nb::list places_of(const Specialization& specialization) {
@@ -272,6 +275,7 @@ nb::dict metrics_of(const Runner& runner) {
 
 // ---- for tests and benchmarks ----------------------------------------------------------------
 
+using Words = std::vector<std::uint32_t>;
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 nb::tuple plan(const std::vector<std::int64_t>& bytes, const Pairs& conflicts,
@@ -303,8 +307,10 @@ double team_round_trip_ns(int rounds) {
         const int expected;
         std::atomic<int> present = 0;
     };
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     Team& team = Team::process();
+    const auto nothing = [](void*, int) noexcept {};
+    team.try_run({.work = nothing, .what = nullptr}, read_machine().cpus);  // starts them
     const auto meet = [](void* what, int) noexcept {
         Meeting& meeting = *static_cast<Meeting*>(what);
         meeting.present.fetch_add(1);
@@ -360,19 +366,34 @@ void bind_program(nb::module_& module) {
         .def(nb::new_(&make_program), nb::arg("bind"), nb::arg("shape"), nb::arg("symbols"),
              nb::arg("words"), nb::arg("window"), nb::arg("inputs"), nb::arg("outputs"),
              nb::arg("buffers"), nb::arg("steps"), nb::arg("keep"), nb::arg("threads"),
-             nb::arg("team_cost_ns"), nb::arg("split_cost_ns"), nb::arg("cache_entries"),
-             nb::arg("cache_bytes"))
-        .def("run", &call)
+             nb::arg("team_cost_ns"), nb::arg("split_cost_ns"), nb::arg("wait_for_team"),
+             nb::arg("cache_entries"), nb::arg("cache_bytes"), nb::arg("memory_limit") = max_bytes)
+        .def("run",
+             [](const BoundProgram& program, nb::handle inputs) {
+                 return call(program, inputs, nullptr, program.runner->memory_limit());
+             })
+        .def("run_within", &call_within, nb::arg("inputs"), nb::arg("deadline").none(),
+             nb::arg("cancellation").none(), nb::arg("memory_limit").none() = nb::none())
         .def("specialize", &specialize_for)
+        .def("planned_bytes", &planned_bytes)
+        .def("reserve", &reserve)
         .def("trim", [](const BoundProgram& program) { program.runner->trim(); })
         .def("metrics", [](const BoundProgram& program) { return metrics_of(*program.runner); })
         .def_prop_ro("threads",
                      [](const BoundProgram& program) { return program.runner->threads(); });
 
+    nb::class_<Cancellation>(module, "Cancellation")
+        .def(nb::init<>())
+        .def("cancel", &Cancellation::cancel)
+        .def_prop_ro("cancelled", &Cancellation::cancelled);
+
     nb::class_<Stepper>(module, "Stepper")
-        .def(nb::new_([](nb::handle_t<BoundProgram> program, nb::object inputs) {
-            return std::make_unique<Stepper>(nb::borrow(program), std::move(inputs));
-        }))
+        .def(nb::new_([](nb::handle_t<BoundProgram> program, nb::object inputs,
+                         std::optional<std::int64_t> memory_limit) {
+                 return std::make_unique<Stepper>(nb::borrow(program), std::move(inputs),
+                                                  memory_limit);
+             }),
+             nb::arg(), nb::arg(), nb::arg().none())
         .def_prop_ro("next", &Stepper::next)
         .def_prop_ro("steps", &Stepper::steps)
         .def_prop_ro("outputs", &Stepper::outputs)
@@ -387,6 +408,11 @@ void bind_program(nb::module_& module) {
     });
     module.def("set_output_pool_limit",
                [](std::size_t bytes) { Pool::process().set_limit(bytes); });
+    module.def("trim_process", [] {
+        const WithoutGil released;
+        Pool::process().trim();
+        malloc_trim(0);
+    });
 
     module.def("_plan", &plan);
     module.def("_wrong_with_plan",

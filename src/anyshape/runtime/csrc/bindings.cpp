@@ -62,6 +62,12 @@ void bind_code(nb::module_& module) {
 NB_MODULE(_native, module) {
     using anyshape::Machine;
 
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        throw nb::import_error("anyshape runs in the main interpreter only");
+    }
+    // When the process ends, threads may still be inside calls: what they hold is no leak.
+    nb::set_leak_warnings(false);
+
     nb::class_<Machine>(module, "Machine")
         .def_ro("cpus", &Machine::cpus)
         .def_ro("affinity_cpus", &Machine::affinity_cpus)

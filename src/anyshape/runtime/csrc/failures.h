@@ -48,4 +48,23 @@ class ImpossibleSize : public std::runtime_error {
     std::int64_t value;
 };
 
+// A run needs more memory than it may have. Thrown before any of it is taken.
+class MemoryLimitExceeded : public std::runtime_error {
+   public:
+    struct Bytes {
+        std::int64_t arena = 0;
+        std::int64_t outputs = 0;
+        std::int64_t copies = 0;  // of inputs that are not contiguous
+    };
+    MemoryLimitExceeded(Bytes bytes, std::int64_t limit, std::vector<std::int64_t> symbols)
+        : std::runtime_error("a run needs more memory than it may have"),
+          bytes(bytes),
+          limit(limit),
+          symbols(std::move(symbols)) {}
+
+    Bytes bytes;
+    std::int64_t limit;
+    std::vector<std::int64_t> symbols;
+};
+
 }  // namespace anyshape

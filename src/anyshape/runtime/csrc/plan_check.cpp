@@ -70,10 +70,9 @@ class AccessChecker {
     }
 
     bool may_share(std::uint32_t a, std::uint32_t b) const {
-        const bool unused = users_[a].empty() || users_[b].empty();
+        if (users_[a].empty() || users_[b].empty()) return true;
         const bool only_read = !is_made(a) && !is_made(b);
-        return unused || only_read || !overlap(ranges_[a], ranges_[b]) || is_over(a, b) ||
-               is_over(b, a);
+        return only_read || !overlap(ranges_[a], ranges_[b]) || is_over(a, b) || is_over(b, a);
     }
 
     // Whether some step writes it, which is then the first that uses it.

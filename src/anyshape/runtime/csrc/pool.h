@@ -1,19 +1,24 @@
 // Memory for what leaves a run: outputs, and contiguous copies of inputs that are not.
 //
-// Blocks are powers of two from 64 bytes up, aligned to 64. A block that comes back is kept for the
-// next one who needs that size; what is kept is bounded, the rest goes back to the C library.
+// Blocks are powers of two from 64 bytes up, aligned to 64; large ones are mappings of their own,
+// so that giving them back shrinks the process. A block that comes back is kept for the next one
+// who needs that size. What is kept is bounded, and blocks that nobody needed while a window of
+// others was taken go back to the system.
 //
 // Ownership: the pool is the process's and is never destroyed, because arrays outlive everything
 // else. A PoolBlock owns its memory until it is released to a foreign owner, who gives it back.
 // Thread-safety: the Pool may be used from any thread; a PoolBlock from one at a time.
-// Failure: take() throws std::bad_alloc; giving back never fails.
+// Failure: take() and reserve() throw std::bad_alloc; giving back never fails.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <utility>
+
+#include "fork_safe.h"
 
 namespace anyshape {
 
@@ -53,12 +58,21 @@ struct PoolMetrics {
 
 class Pool {
    public:
+    static constexpr std::uint32_t window = 1024;  // blocks taken
+
     static Pool& process();
 
     PoolBlock take(std::size_t bytes);
     void give_back(std::byte* data, int bucket) noexcept;
 
-    // What may be kept idle. A lower limit takes effect at once; 0 keeps nothing.
+    // Blocks of these sizes, all at once, with memory behind them; that many are kept from now on,
+    // whatever the limit and however long nobody needs them.
+    void reserve(std::span<const std::int64_t> sizes);
+
+    // Gives back all that is idle, what was reserved too.
+    void trim() noexcept;
+
+    // What may be kept idle. A lower limit takes effect at once; 0 keeps nothing but reserves.
     void set_limit(std::size_t bytes) noexcept;
     PoolMetrics metrics() const noexcept;
 
@@ -66,10 +80,23 @@ class Pool {
     struct Idle {  // lies in the idle block itself
         Idle* next;
     };
+    struct Bucket {
+        Idle* first = nullptr;
+        std::uint32_t idle = 0;        // blocks
+        std::uint32_t least_idle = 0;  // of this window: so many were never needed
+        std::uint32_t floor = 0;       // reserved
+    };
     static constexpr int buckets = 48;  // bucket k holds blocks of 64 << k bytes
+    using Freed = std::array<Idle*, buckets>;
 
-    mutable std::mutex mutex_;
-    std::array<Idle*, buckets> idle_{};
+    std::byte* take_idle(int bucket) noexcept;
+    void end_window() noexcept;
+    void drop_one(int bucket, Freed& freed) noexcept;
+    static void free_all(const Freed& freed) noexcept;
+
+    mutable ForkSafeMutex mutex_;
+    std::array<Bucket, buckets> buckets_{};
+    std::uint32_t taken_ = 0;  // in this window
     PoolMetrics metrics_{.limit_bytes = std::size_t{256} << 20};
 };
 

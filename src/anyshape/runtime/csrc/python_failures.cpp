@@ -2,7 +2,10 @@
 
 #include <nanobind/stl/string.h>
 
+#include <new>
+
 #include "failures.h"
+#include "stop.h"
 
 namespace nb = nanobind;
 
@@ -33,6 +36,16 @@ void translate(const std::exception_ptr& thrown, void*) {
         set_error("CheckFailedError", stage, failed.check, as_tuple(failed.values));
     } catch (const ImpossibleSize& size) {
         set_error("ImpossibleSizeError", size.subject, size.value);
+    } catch (const MemoryLimitExceeded& exceeded) {
+        const MemoryLimitExceeded::Bytes& bytes = exceeded.bytes;
+        set_error("MemoryLimitExceededError", bytes.arena, bytes.outputs, bytes.copies,
+                  exceeded.limit, as_tuple(exceeded.symbols));
+    } catch (const std::bad_alloc&) {
+        set_error("OutOfMemoryError");
+    } catch (const Stopped& stopped) {
+        if (stopped.reason == StopReason::interrupt) return;  // Python's own exception is set
+        const bool late = stopped.reason == StopReason::deadline;
+        set_error("StoppedError", late ? "deadline" : "cancelled");
     } catch (const MalformedProgram& malformed) {
         set_error("MalformedProgramError", malformed.what());
     }

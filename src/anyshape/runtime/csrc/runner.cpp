@@ -1,10 +1,12 @@
 #include "runner.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "failures.h"
 #include "machine.h"
+#include "pool.h"
 #include "team.h"
 
 namespace anyshape {
@@ -12,6 +14,9 @@ namespace {
 
 // Contexts beyond this many are for a burst of callers and are not kept.
 constexpr std::size_t max_idle_contexts = 16;
+
+// Runs after which contexts that no caller needed any more are given up.
+constexpr std::uint32_t runs_per_window = 256;
 
 std::int64_t as_word(const void* address) { return reinterpret_cast<std::int64_t>(address); }
 
@@ -43,16 +48,20 @@ Runner::Runner(std::shared_ptr<const Program> program, RunnerOptions options)
       threads_(allowed_threads(options.threads)),
       team_cost_(options.team_cost),
       split_cost_(options.split_cost),
+      wait_for_team_(options.wait_for_team),
+      memory_limit_(options.memory_limit),
       cache_(options.cache) {
     idle_.reserve(max_idle_contexts);
 }
 
 std::shared_ptr<const Specialization> Runner::specialize(std::span<const std::int64_t> symbols) {
-    return cache_.find_or_make(symbols, [&] {
-        return anyshape::specialize(
-            program_, symbols,
-            {.workers = threads_, .team_cost = team_cost_, .split_cost = split_cost_});
-    });
+    return cache_.find_or_make(symbols, [&] { return make(symbols); });
+}
+
+Specialization Runner::make(std::span<const std::int64_t> symbols) const {
+    return anyshape::specialize(
+        program_, symbols,
+        {.workers = threads_, .team_cost = team_cost_, .split_cost = split_cost_});
 }
 
 std::unique_ptr<Context> Runner::borrow() {
@@ -61,6 +70,7 @@ std::unique_ptr<Context> Runner::borrow() {
         if (!idle_.empty()) {
             std::unique_ptr<Context> context = std::move(idle_.back());
             idle_.pop_back();
+            least_idle_ = std::min(least_idle_, idle_.size());
             return context;
         }
     }
@@ -68,8 +78,41 @@ std::unique_ptr<Context> Runner::borrow() {
 }
 
 void Runner::give_back(std::unique_ptr<Context> context) noexcept {
+    bool window_over = false;
+    {
+        const std::lock_guard lock(mutex_);
+        if (idle_.size() < max_idle_contexts) idle_.push_back(std::move(context));
+        window_over = ++given_back_ >= runs_per_window;
+    }
+    if (window_over) drop_unused_contexts();
+}
+
+// After a burst of callers: those at the front have lain there all through the window.
+void Runner::drop_unused_contexts() noexcept {
+    std::array<std::unique_ptr<Context>, max_idle_contexts> dropped;  // after the lock is
     const std::lock_guard lock(mutex_);
-    if (idle_.size() < max_idle_contexts) idle_.push_back(std::move(context));
+    if (given_back_ < runs_per_window) return;  // another thread was here first
+    given_back_ = 0;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < idle_.size(); ++i) {
+        const bool unused = i < least_idle_ && idle_[i]->arena.floor() == 0;
+        (unused ? dropped[i] : idle_[kept++]).swap(idle_[i]);
+    }
+    idle_.resize(kept);
+    least_idle_ = kept;
+}
+
+void Runner::reserve(std::span<const std::int64_t> symbols) {
+    Run run(*this);  // borrows a context, and gives it back whatever happens
+    run.specialization_ = specialize(symbols);
+    run.require_memory_within(memory_limit_, 0);
+    std::vector<std::int64_t> outputs;
+    for (const Output& output : program_->outputs()) {
+        outputs.push_back(run.specialization_->buffer_bytes[output.buffer]);
+    }
+    const std::int64_t arena_bytes = run.specialization_->memory.arena_bytes;
+    run.context_->arena.reserve(static_cast<std::size_t>(arena_bytes));
+    Pool::process().reserve(outputs);
 }
 
 RunMetrics Runner::run_metrics() const {
@@ -85,6 +128,7 @@ void Runner::trim() {
     cache_.clear();
     const std::lock_guard lock(mutex_);
     idle_.clear();
+    least_idle_ = 0;
 }
 
 // ---- Run -------------------------------------------------------------------------------------
@@ -98,6 +142,17 @@ bool Run::find() {
 }
 
 void Run::prepare() { specialization_ = runner_.specialize(context_->symbols); }
+
+// Sums of three sizes that are each at most 2^62 do not fit; differences do.
+void Run::require_memory_within(std::int64_t limit, std::int64_t copies) const {
+    const MemoryReport& memory = specialization_->memory;
+    if (memory.arena_bytes <= limit && memory.output_bytes <= limit - memory.arena_bytes &&
+        copies <= limit - memory.arena_bytes - memory.output_bytes) {
+        return;
+    }
+    throw MemoryLimitExceeded({memory.arena_bytes, memory.output_bytes, copies}, limit,
+                              specialization_->symbols);
+}
 
 void Run::set_input(std::size_t input, const void* data) noexcept {
     context_->bases[first_input_base + input] = as_word(data);
@@ -124,34 +179,41 @@ void Run::begin() {
     apply(specialization_->call_patches, context.bases, context.blocks);
 }
 
-void Run::execute() {
+void Run::execute(Stop* stop) {
+    if (stop != nullptr) stop->check();
     begin();
     runner_.runs_.fetch_add(1, std::memory_order_relaxed);
-    use_team_or_go_alone(specialization_->steps);
+    const IfBusy if_busy = runner_.wait_for_team_ ? IfBusy::wait : IfBusy::go_alone;
+    use_team_or_go_alone(specialization_->steps, if_busy, stop);
+    if (stop != nullptr && stop->reason() != StopReason::none) throw Stopped(stop->reason());
 }
 
-void Run::use_team_or_go_alone(std::span<const ReadyStep> steps) {
+void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop) {
     Walk walk(steps, context_->blocks.data(), context_->progress,
-              runner_.program_->description().window);
+              runner_.program_->description().window, stop);
     if (runner_.threads_ > 1 && specialization_->worth_a_team) {
         walk.reset();
         const Team::Job job{.work = [](void* what, int member) noexcept {
                                 static_cast<Walk*>(what)->together(member);
                             },
                             .what = &walk};
-        if (Team::process().try_run(job, runner_.threads_)) {
+        Team& team = Team::process();
+        const bool ran = if_busy == IfBusy::wait ? team.run(job, runner_.threads_, stop)
+                                                 : team.try_run(job, runner_.threads_);
+        if (ran) {
             runner_.team_runs_.fetch_add(1, std::memory_order_relaxed);
             return;
         }
     }
-    walk.alone();
+    walk.alone();  // at once over if it was stopped while it waited
 }
 
-// A step alone has nothing to wait for: those before it are done.
+// A step alone has nothing to wait for: those before it are done. Nor does it wait for the team:
+// its caller holds the interpreter's lock, which the team's may need.
 void Run::execute_step(std::size_t number) {
     ReadyStep step = specialization_->steps[number];
     step.waits = {};
-    use_team_or_go_alone({&step, 1});
+    use_team_or_go_alone({&step, 1}, IfBusy::go_alone, nullptr);
 }
 
 std::byte* Run::address(std::size_t buffer) const noexcept {

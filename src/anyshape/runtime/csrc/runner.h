@@ -10,7 +10,8 @@
 // must not outlive the Runner.
 // Thread-safety: a Runner may be used from any thread, and many Runs at the same time; a Run from
 // one thread at a time.
-// Failure: CheckFailed, ImpossibleSize, std::bad_alloc; the Runner stays usable.
+// Failure: CheckFailed, ImpossibleSize, MemoryLimitExceeded, Stopped, std::bad_alloc; the Runner
+// stays usable.
 #pragma once
 
 #include <atomic>
@@ -21,9 +22,12 @@
 #include <vector>
 
 #include "arena.h"
+#include "fork_safe.h"
 #include "program.h"
+#include "size_math.h"
 #include "specialization.h"
 #include "specialization_cache.h"
+#include "stop.h"
 #include "walk.h"
 
 namespace anyshape {
@@ -32,7 +36,10 @@ struct RunnerOptions {
     int threads = 0;  // at most so many; 0: as many as CPUs are allowed
     std::int64_t team_cost = SpecializeOptions{}.team_cost;
     std::int64_t split_cost = SpecializeOptions{}.split_cost;
+    // When the team is busy: wait for it, instead of going alone.
+    bool wait_for_team = false;
     CacheLimits cache;
+    std::int64_t memory_limit = max_bytes;  // of one run: arena, outputs, copies of inputs
 };
 
 struct RunMetrics {
@@ -71,21 +78,36 @@ class Runner {
     CacheMetrics cache_metrics() const { return cache_.metrics(); }
     RunMetrics run_metrics() const;
 
+    // What a run of this binding needs, with memory behind it: the arena of one context, and blocks
+    // for the outputs of one call.
+    void reserve(std::span<const std::int64_t> symbols);
+
+    // Level 2 without the cache, to ask what a binding would need.
+    MemoryReport plan(std::span<const std::int64_t> symbols) const { return make(symbols).memory; }
+
     // Gives back the memory of idle contexts and forgets all specializations not in use.
     void trim();
 
+    std::int64_t memory_limit() const noexcept { return memory_limit_; }
+
    private:
     friend class Run;
+    Specialization make(std::span<const std::int64_t> symbols) const;
     std::unique_ptr<Context> borrow();
     void give_back(std::unique_ptr<Context> context) noexcept;
+    void drop_unused_contexts() noexcept;
 
     const std::shared_ptr<const Program> program_;
     const int threads_;
     const std::int64_t team_cost_;
     const std::int64_t split_cost_;
+    const bool wait_for_team_;
+    const std::int64_t memory_limit_;
     SpecializationCache cache_;
-    mutable std::mutex mutex_;
-    std::vector<std::unique_ptr<Context>> idle_;
+    mutable ForkSafeMutex mutex_;
+    std::vector<std::unique_ptr<Context>> idle_;  // the last one given back is the next one lent
+    std::size_t least_idle_ = 0;    // of this window: so many at the front were never needed
+    std::uint32_t given_back_ = 0;  // in this window
     std::atomic<std::uint64_t> runs_ = 0;
     std::atomic<std::uint64_t> team_runs_ = 0;
 };
@@ -108,11 +130,15 @@ class Run {
         return specialization_;
     }
 
+    // Throws MemoryLimitExceeded if the run, with so many bytes for copies of inputs, needs more.
+    void require_memory_within(std::int64_t limit, std::int64_t copies) const;
+
     // For the caller to fill in before execute(). Inputs are contiguous and aligned to an element.
     void set_input(std::size_t input, const void* data) noexcept;
     void set_output(std::size_t output, void* data) noexcept;
 
-    void execute();
+    // Throws Stopped if `stop` asked for it. Outputs are then not complete.
+    void execute(Stop* stop = nullptr);
 
     // The same, one step at a time: begin() once, then each step in order.
     void begin();
@@ -120,7 +146,9 @@ class Run {
     std::byte* address(std::size_t buffer) const noexcept;  // after begin()
 
    private:
-    void use_team_or_go_alone(std::span<const ReadyStep> steps);
+    friend class Runner;
+    enum class IfBusy : std::uint8_t { go_alone, wait };
+    void use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop);
 
     Runner& runner_;
     std::unique_ptr<Context> context_;

@@ -35,6 +35,7 @@ SpecializationCache::Entry SpecializationCache::find_locked(Symbols symbols) {
 SpecializationCache::Entry SpecializationCache::find_or_make(Symbols symbols, const Make& make) {
     std::unique_lock lock(mutex_);
     if (Entry entry = find_locked(symbols)) return entry;
+    forget_flights_of_parent();
     if (const auto flight = flights_.find(symbols); flight != flights_.end()) {
         const std::shared_future<Entry> made = flight->second;
         ++metrics_.hits;
@@ -53,6 +54,13 @@ SpecializationCache::Entry SpecializationCache::find_or_make(Symbols symbols, co
         promise.set_exception(std::current_exception());
         throw;
     }
+}
+
+// After a fork, whoever made them is not here. Nothing reads the keys, which lay with them.
+void SpecializationCache::forget_flights_of_parent() {
+    if (flights_since_ == forks()) return;
+    flights_.clear();
+    flights_since_ = forks();
 }
 
 // Ends the flight in any case.

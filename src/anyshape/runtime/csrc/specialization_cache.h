@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fork_safe.h"
 #include "specialization.h"
 
 namespace anyshape {
@@ -66,13 +67,15 @@ class SpecializationCache {
     Entry find_locked(Symbols symbols);
     Entry make_and_store(Symbols symbols, const Make& make);
     void store(Entry entry);
+    void forget_flights_of_parent();
     void evict();
 
     const CacheLimits limits_;
-    mutable std::mutex mutex_;
+    mutable ForkSafeMutex mutex_;
     std::list<Entry> recent_first_;
     Map<std::list<Entry>::iterator> entries_;  // keys lie in the entries
     Map<std::shared_future<Entry>> flights_;   // being made; keys lie with the thread that makes it
+    std::uint64_t flights_since_ = forks();
     CacheMetrics metrics_;
 };
 

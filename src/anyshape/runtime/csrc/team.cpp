@@ -4,10 +4,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <system_error>
 
 #include "machine.h"
 
@@ -45,34 +45,39 @@ void spin_until(Done done) noexcept {
 std::atomic<Team*> process_team = nullptr;
 std::mutex starting;
 
+// The threads of a parent's team do not exist in its child: it starts anew, the old is lost.
+[[maybe_unused]] const int registered = pthread_atfork(
+    [] { starting.lock(); }, [] { starting.unlock(); },
+    [] {
+        process_team.store(nullptr, std::memory_order_release);
+        starting.unlock();
+    });
+
 }  // namespace
 
 Team& Team::process() {
     if (Team* team = process_team.load(std::memory_order_acquire)) return *team;
     const std::lock_guard lock(starting);
     if (Team* team = process_team.load(std::memory_order_acquire)) return *team;
-    // The threads of a parent's team do not exist in its child: it starts anew, the old is lost.
-    static const int registered = pthread_atfork(
-        [] { starting.lock(); }, [] { starting.unlock(); },
-        [] {
-            process_team.store(nullptr, std::memory_order_release);
-            starting.unlock();
-        });
-    (void)registered;
     auto team = std::make_unique<Team>(read_machine().cpus);
     process_team.store(team.get(), std::memory_order_release);
     return *team.release();
 }
 
-Team::Team(int members, std::chrono::nanoseconds spin) : spin_(spin) {
+Team::Team(int most, std::chrono::nanoseconds spin) : spin_(spin), most_(std::max(most, 1)) {
+    workers_.reserve(static_cast<std::size_t>(most_));
+}
+
+void Team::start(int members) noexcept {
     const SignalsBlocked blocked;
-    workers_.reserve(static_cast<std::size_t>(std::max(members, 1)));
+    const int wanted = std::min(members, most_);
     try {
-        for (int member = 1; member < members; ++member) {
+        for (int member = Team::members(); member < wanted; ++member) {
             workers_.emplace_back([this, member] { serve(member); });
+            started_.store(member, std::memory_order_relaxed);
         }
-    } catch (const std::system_error&) {
-        // A smaller team.
+    } catch (const std::exception&) {
+        most_ = Team::members();  // a smaller team: no thread, or no memory for one
     }
 }
 
@@ -86,7 +91,47 @@ Team::~Team() {
 // A worker first says that it is inside and then looks whether it may be; the caller first closes
 // and then looks whether anyone is inside. Both in one total order, so one of them sees the other.
 bool Team::try_run(Job job, int members) noexcept {
-    if (busy_.test_and_set(std::memory_order_acquire)) return false;
+    if (!try_take()) return false;
+    run_taken(job, members);
+    return true;
+}
+
+bool Team::run(Job job, int members, Stop* stop) {
+    if (!wait_for_turn(stop)) return false;
+    run_taken(job, members);
+    return true;
+}
+
+// Who waits first says so and then looks whether the team is busy; who lets go first clears that
+// and then looks whether someone waits.
+bool Team::wait_for_turn(Stop* stop) {
+    constexpr auto between_looks = std::chrono::milliseconds(1);  // at `stop`
+    std::unique_lock lock(line_mutex_);
+    const std::uint64_t ticket = next_ticket_++;
+    line_.push_back(ticket);
+    waiting_.fetch_add(1);
+    const auto is_our_turn = [&] { return line_.front() == ticket && try_take(); };
+    bool stopped = false;
+    while (!stopped && !moved_.wait_for(lock, between_looks, is_our_turn)) {
+        lock.unlock();
+        stopped = stop != nullptr && stop->requested(0);
+        lock.lock();
+    }
+    waiting_.fetch_sub(1);
+    std::erase(line_, ticket);
+    if (stopped) moved_.notify_all();  // it may be the turn of the next
+    return !stopped;
+}
+
+void Team::let_go() noexcept {
+    busy_.clear();
+    if (waiting_.load() == 0) return;
+    { const std::lock_guard lock(line_mutex_); }  // nobody is between looking and waiting
+    moved_.notify_all();
+}
+
+void Team::run_taken(Job job, int members) noexcept {
+    if (members > Team::members() && Team::members() < most_) start(members);
     job_ = job;
     invited_ = members;
     open_.store(true);
@@ -95,8 +140,7 @@ bool Team::try_run(Job job, int members) noexcept {
     job.work(job.what, 0);
     open_.store(false);
     spin_until([&] { return inside_.load() == 0; });
-    busy_.clear(std::memory_order_release);
-    return true;
+    let_go();
 }
 
 void Team::serve(int member) noexcept {

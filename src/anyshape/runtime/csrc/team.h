@@ -1,20 +1,27 @@
 // The process's team of threads.
 //
 // The caller of run() is member 0; the others are workers, which spin for a moment after each run,
-// because the next one often comes soon, and then sleep: an idle process uses no CPU.
+// because the next one often comes soon, and then sleep: an idle process uses no CPU. A worker is
+// started when a run first asks for so many members.
 //
 // Ownership: the process's team is never destroyed. Its threads end with the process; after a fork,
 // the child has a team of its own as soon as it needs one.
 // Thread-safety: every method may be called from any thread. A team does one thing at a time: when
-// it is busy, try_run() says so at once.
+// it is busy, try_run() says so at once, and run() waits: those who wait come in one after the
+// other, in the order in which they came.
 // Failure: workers that cannot be started are not in the team.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
+#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "stop.h"
 
 namespace anyshape {
 
@@ -35,21 +42,31 @@ class Team {
         void* what;
     };
 
-    // As many members as CPUs are allowed to this process when it is first called.
+    // At most as many members as CPUs are allowed to this process when it is first called.
     static Team& process();
 
-    explicit Team(int members, std::chrono::nanoseconds spin = std::chrono::microseconds(50));
+    explicit Team(int most, std::chrono::nanoseconds spin = std::chrono::microseconds(50));
     ~Team();
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
-    int members() const noexcept { return 1 + static_cast<int>(workers_.size()); }
+    // The caller and the workers that were started so far.
+    int members() const noexcept { return 1 + started_.load(std::memory_order_relaxed); }
 
     // Calls work(what, 0) on this thread and work(what, m) on those workers m < members that come
     // in time; returns when all are done. If the team is busy, returns false and calls nothing.
     bool try_run(Job job, int members) noexcept;
 
+    // The same, when it is our turn. If `stop` (which may be null) comes first, returns false and
+    // calls nothing.
+    bool run(Job job, int members, Stop* stop);
+
    private:
+    bool try_take() noexcept { return !busy_.test_and_set(); }
+    bool wait_for_turn(Stop* stop);
+    void run_taken(Job job, int members) noexcept;
+    void let_go() noexcept;
+    void start(int members) noexcept;
     void serve(int member) noexcept;
     std::uint32_t next_round(std::uint32_t seen) const noexcept;
     void take_part(int member) noexcept;
@@ -64,7 +81,14 @@ class Team {
     int invited_ = 0;  // likewise
     alignas(line) std::atomic<int> inside_ = 0;  // workers that are in, or just looking
     alignas(line) std::atomic_flag busy_;
+    std::atomic<int> waiting_ = 0;  // callers in line_, for who lets go
+    int most_;                      // members; lower once a worker could not be started
+    std::atomic<int> started_ = 0;  // workers; like most_ and workers_ written by who has the team
     std::vector<std::thread> workers_;
+    std::mutex line_mutex_;
+    std::condition_variable moved_;
+    std::deque<std::uint64_t> line_;  // tickets
+    std::uint64_t next_ticket_ = 0;
 };
 
 }  // namespace anyshape

@@ -1,0 +1,63 @@
+"""Counters of a program, and the text form in which Prometheus collects them.
+
+In that form counters end in `_total`, times are seconds and sizes are bytes. There is no label per
+shape: a service under random shapes would make a new series with every call.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+NANOSECONDS: Final = 1_000_000_000
+
+
+class Metrics(NamedTuple):
+    """Counters of one program since it was made. They may be read while it runs."""
+
+    hits: int  # specializations that were there, or that another thread was making
+    misses: int  # specializations that were made, or failed to be made
+    evictions: int
+    specialize_ns: int
+    entries: int
+    bytes: int
+    runs: int
+    team_runs: int
+    idle_contexts: int
+    idle_arena_bytes: int
+
+    def as_prometheus(self, executable: str = "") -> str:
+        """In Prometheus' text form; `executable` tells several of them apart."""
+        label = f'{{executable="{_escaped(executable)}"}}' if executable else ""
+        lines: list[str] = []
+        for name, kind, text, value in self._series():
+            lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}", f"{name}{label} {value}"]
+        return "\n".join(lines) + "\n"
+
+    def _series(self) -> list[tuple[str, Literal["counter", "gauge"], str, int | float]]:
+        seconds = self.specialize_ns / NANOSECONDS
+        return [
+            _counter("runs", "Runs of the native program.", self.runs),
+            _counter("team_runs", "Runs on a team of threads.", self.team_runs),
+            _counter("specialization_hits", "Specializations found in the cache.", self.hits),
+            _counter("specialization_misses", "Specializations made.", self.misses),
+            _counter("specialization_evictions", "Specializations given up.", self.evictions),
+            _counter("specialization_seconds", "Time spent making specializations.", seconds),
+            _gauge("specializations", "Specializations in the cache.", self.entries),
+            _gauge("specialization_bytes", "Bytes of the cache.", self.bytes),
+            _gauge("idle_contexts", "Contexts kept for runs to come.", self.idle_contexts),
+            _gauge("idle_arena_bytes", "Bytes of their arenas.", self.idle_arena_bytes),
+        ]
+
+
+def _counter(
+    name: str, text: str, value: float
+) -> tuple[str, Literal["counter"], str, int | float]:
+    return f"anyshape_{name}_total", "counter", text, value
+
+
+def _gauge(name: str, text: str, value: int) -> tuple[str, Literal["gauge"], str, int | float]:
+    return f"anyshape_{name}", "gauge", text, value
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -1,0 +1,228 @@
+"""What may happen to a process that runs a program: each scenario in a process of its own.
+
+    python -m tests.unit.runtime.scenarios <name>
+
+A scenario ends with 0 if all that was computed was right. `test_faults.py` starts them and watches
+the time.
+"""
+
+import itertools
+import os
+import random
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.random import Generator, default_rng  # now: a child may find its import half done
+from tests.unit.runtime.graphs import chain_program, chain_reference
+
+import anyshape as ash
+from anyshape.runtime.program import Program
+
+SECONDS = float(os.environ.get("ANYSHAPE_TEST_SECONDS", "2"))
+"""How long a scenario goes on that could go on for ever."""
+
+
+def call(program: Program, rng: Generator, most: int = 120) -> None:
+    """One call at a random shape, with its result checked."""
+    shape = rng.integers(0, most, 2)
+    a, b = rng.random(shape, np.float32), rng.random(shape, np.float32)
+    assert np.array_equal(program.run([a, b])[0], chain_reference(a, b))
+
+
+def start_callers(program: Program, count: int = 3) -> threading.Event:
+    """Daemon threads that call until the event is set; one that sees a wrong result ends all."""
+    over = threading.Event()
+
+    def body(seed: int) -> None:
+        rng = default_rng(seed)
+        try:
+            while not over.is_set():
+                call(program, rng)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            os._exit(3)
+
+    for seed in range(count):
+        threading.Thread(target=body, args=(seed,), daemon=True).start()
+    return over
+
+
+def fork_during_runs() -> None:
+    """Children use the program of their parent, whose threads were anywhere at that moment."""
+    program = chain_program(cache_entries=3)  # so that specializations are made all the time
+    over = start_callers(program)
+    until = time.monotonic() + SECONDS
+    for seed in itertools.count(100):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)  # a child that hangs is killed, and its parent sees that
+            rng = default_rng(seed)
+            for _ in range(10):
+                call(program, rng)
+            hammer_in_child(program)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        call(program, default_rng(seed))
+        if time.monotonic() > until:
+            break
+    over.set()
+
+
+def hammer_in_child(program: Program) -> None:
+    """A child may have threads of its own again."""
+    callers = [
+        threading.Thread(target=call, args=(program, default_rng(seed))) for seed in range(3)
+    ]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+
+
+class InterruptedHereError(Exception):
+    """What our handler of SIGINT raises."""
+
+
+def interrupts_at_random_times() -> None:
+    """SIGINT while a program is called again and again: each call is right, or interrupted."""
+    program = chain_program()
+    rng, moments = default_rng(0), random.Random(0)
+    shape = (700, 900)
+    a, b = rng.random(shape, np.float32), rng.random(shape, np.float32)
+    expected = chain_reference(a, b)
+    armed, interrupted, complete = False, 0, 0
+
+    def handler(*_: object) -> None:
+        nonlocal armed
+        if armed:
+            armed = False
+            raise InterruptedHereError
+
+    def interrupt(over: threading.Event) -> None:
+        while not over.wait(moments.uniform(0, 0.005)):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    signal.signal(signal.SIGINT, handler)
+    over = threading.Event()
+    thread = threading.Thread(target=interrupt, args=(over,))
+    thread.start()
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        try:
+            armed = True
+            result = program.run([a, b])[0]
+            armed = False
+        except InterruptedHereError:
+            interrupted += 1
+        else:
+            complete += 1
+            assert np.array_equal(result, expected)
+    over.set()
+    thread.join()
+    assert interrupted > 0
+    assert complete > 0
+    assert program.metrics().idle_contexts == 1  # every context came back
+
+
+@ash.jit
+def slow(x: ash.f32["n", 512], w: ash.f32[512, 512]):
+    for _ in range(8):
+        x = ash.tanh(x @ w)
+    return x
+
+
+def interrupt_of_a_long_call() -> None:
+    """Ctrl-C during a call that takes long: it ends soon, and the next one is complete."""
+    executable = ash.compile(slow)
+    rng = default_rng(0)
+    x, w = rng.random((16384, 512), np.float32), rng.random((512, 512), np.float32) / 100
+    expected = executable(x, w)[0]
+    start = time.monotonic()
+    executable(x, w)
+    whole = time.monotonic() - start
+    threading.Timer(whole / 10, os.kill, (os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    try:
+        executable(x, w)
+    except KeyboardInterrupt:
+        assert time.monotonic() - start < 0.7 * whole
+    else:
+        raise AssertionError("the call was not interrupted")
+    assert np.array_equal(executable(x, w)[0], expected)
+
+
+def exit_with_running_threads() -> None:
+    """The interpreter ends while daemon threads are anywhere in their calls."""
+    start_callers(chain_program(cache_entries=3), 4)
+    time.sleep(random.Random(os.getpid()).uniform(0.05, 0.3))
+
+
+def no_memory_for_a_worker() -> None:
+    """A worker thread that cannot start: the caller does the work alone."""
+    program = chain_program()
+    a = np.ones((20, 20), np.float32)
+    program.specialize([300, 300])
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    stack = resource.getrlimit(resource.RLIMIT_STACK)[0]  # of a new thread, before it needs any
+    assert stack > 4 << 20
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + (4 << 20), resource.RLIM_INFINITY))
+    for size in (300, 20, 300):
+        a = np.ones((size, size), np.float32)
+        assert (program.run([a, a])[0] == 5).all()
+    assert workers() == 0
+
+
+def workers() -> int:
+    """Threads of the team in this process, by the name that each gives itself when it starts."""
+    time.sleep(0.1)
+    names = (task / "comm" for task in Path("/proc/self/task").iterdir())
+    return sum(name.read_text().startswith("anyshape-") for name in names)
+
+
+def workers_start_when_needed() -> None:
+    """No thread before a call needs one, never more than CPUs, and no CPU time when idle."""
+    cpus = ash.runtime.machine().cpus
+    a = np.ones((300, 300), np.float32)
+    chain_program(threads=1).run([a, a])
+    assert workers() == 0
+    chain_program(threads=2).run([a, a])
+    assert workers() == min(2, cpus) - 1
+    for threads in (0, 1000):
+        chain_program(threads=threads).run([a, a])
+    assert workers() == cpus - 1
+    before = time.process_time()
+    time.sleep(1)
+    assert time.process_time() - before < 0.01
+
+
+def only_the_cpus_that_are_allowed() -> None:
+    """With one CPU in the affinity mask there is no team."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    program = chain_program()
+    a = np.ones((300, 300), np.float32)
+    program.run([a, a])
+    assert program.threads == 1
+    assert workers() == 0
+
+
+SCENARIOS: dict[str, Callable[[], None]] = {
+    scenario.__name__: scenario
+    for scenario in (
+        exit_with_running_threads,
+        fork_during_runs,
+        interrupt_of_a_long_call,
+        interrupts_at_random_times,
+        no_memory_for_a_worker,
+        only_the_cpus_that_are_allowed,
+        workers_start_when_needed,
+    )
+}
+
+if __name__ == "__main__":
+    SCENARIOS[sys.argv[1]]()

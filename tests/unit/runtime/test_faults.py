@@ -1,0 +1,51 @@
+"""Forks, signals, threads that cannot start, shutdown: right results or typed errors, no hangs.
+
+Each scenario has a process of its own, and this one is its watchdog. What can go wrong with
+memory is in test_memory*.py, with files of compiled kernels in tests/unit/codegen/test_cache.py.
+"""
+
+import subprocess
+import sys
+
+import pytest
+from tests.unit.runtime.scenarios import SCENARIOS
+
+WATCHDOG_SECONDS = 120
+
+
+def run_process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=WATCHDOG_SECONDS,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_scenario(scenario: str):
+    done = run_process("-m", "tests.unit.runtime.scenarios", scenario)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_interpreter_ends_at_any_time():
+    for _ in range(3):
+        done = run_process("-m", "tests.unit.runtime.scenarios", "exit_with_running_threads")
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+SUBINTERPRETER = """
+import _xxsubinterpreters as interpreters
+try:
+    interpreters.run_string(interpreters.create(), "import anyshape.runtime")
+except interpreters.RunFailedError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="the private module has another name")
+def test_other_interpreters_are_refused():
+    done = run_process("-W", "ignore", "-c", SUBINTERPRETER)
+    assert "ImportError" in done.stdout
+    assert "anyshape runs in the main interpreter only" in done.stdout
