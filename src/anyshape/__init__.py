@@ -118,12 +118,14 @@ from anyshape.frontend.builder.source import (
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.ir.types import bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from anyshape.ir.types import bool_ as bool
+from anyshape.runtime.limits import Cancellation
 from anyshape.sym import Axis
 
 newaxis = None
 
 __all__ = [
     "Axis",
+    "Cancellation",
     "Executable",
     "Jitted",
     "Options",

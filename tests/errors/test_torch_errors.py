@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
-from anyshape.base.errors import AnyshapeError, UnsupportedModelError
+import anyshape as ash
+from anyshape.base.errors import (
+    AnyshapeError,
+    AxisConflictError,
+    AxisDeclarationError,
+    AxisNameConflictError,
+    DimMismatchError,
+    DTypeError,
+    InputError,
+    RankMismatchError,
+    TraceError,
+    UnsupportedModelError,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
 
 
 def message_of(error: type[AnyshapeError], action: Callable[[], object]) -> str:
@@ -27,4 +44,167 @@ def test_unknown_parts_are_counted_and_placed() -> None:
         "  aten.a.default (1)\n"
         "  aten.b.default (3) at m.py:3, m.py:9\n"
         "fix: leave them out"
+    )
+
+
+# --- capturing ------------------------------------------------------------------------------------
+
+
+class Sum(torch.nn.Module):
+    def forward(self, x: Any, y: Any) -> Any:
+        return x + y
+
+
+class Chooses(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        if x.sum() > 0:  # data
+            return x + 1
+        return x
+
+
+class Fixed(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x + torch.ones(16)  # fixed
+
+
+class Long(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x * 2 if x.shape[0] > 3 else x  # long
+
+
+class Unknown(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.linalg.qr(x)[0] + torch.linalg.qr(x.mT)[0]  # unknown
+
+
+def zeros(*shape: int) -> Any:
+    return torch.zeros(shape)
+
+
+def line(mark: str) -> str:
+    lines = Path(__file__).read_text().splitlines()
+    number = next(i for i, text in enumerate(lines, 1) if text.endswith(f"# {mark}"))
+    return f"{__file__}:{number}"
+
+
+def capturing(module: Any, *inputs: Any, **axes: Any) -> Callable[[], object]:
+    return lambda: ash.compile(module, inputs, axes=axes, executor="reference")
+
+
+def test_a_branch_on_data() -> None:
+    assert message_of(TraceError, capturing(Chooses(), zeros(2, 3), x=("n", None))) == (
+        f"Chooses ({line('data')}): the model's Python code needs the data of a tensor "
+        "(Eq(u0, 1))\n"
+        "fix: choose with torch.where, or torch.cond(pred, true_fn, false_fn, operands)"
+    )
+
+
+def test_a_size_that_the_model_fixes() -> None:
+    assert message_of(AxisDeclarationError, capturing(Fixed(), zeros(2, 16), x=("n", "seq"))) == (
+        f"axis 'seq' is dynamic, but the model fixes it to 16 ({line('fixed')})\n"
+        "fix: give None instead of 'seq' and pass size 16, or change the model there"
+    )
+
+
+def test_a_declared_range_that_the_model_does_not_hold_for() -> None:
+    rows = ash.Axis("n", min=1, max=9)
+    assert message_of(AxisDeclarationError, capturing(Long(), zeros(5, 2), x=(rows, None))) == (
+        f"axis 'n' is declared 1..9, but the model was captured for n <= 3 ({line('long')})\n"
+        "fix: declare Axis('n', ...) with a range for which n <= 3 holds"
+    )
+
+
+def test_one_name_for_two_sizes() -> None:
+    action = capturing(Sum(), zeros(2, 4), zeros(3, 4), x=("n", None), y=("n", None))
+    assert message_of(AxisConflictError, action) == (
+        "axis 'n' has conflicting sizes: input 'x' has 2 (axis 0), input 'y' has 3 (axis 0)\n"
+        "fix: make both sizes agree, or give one of them another axis name than 'n'"
+    )
+
+
+def test_two_names_for_one_size() -> None:
+    action = capturing(Sum(), zeros(2, 4), zeros(2, 4), x=("n", None), y=("m", None))
+    assert "axes 'n' and 'm' have different names but must be equal" in message_of(
+        AxisNameConflictError, action
+    )
+
+
+def test_axes_that_do_not_fit_the_example() -> None:
+    assert message_of(InputError, capturing(Fixed(), zeros(2, 16), z=("n",))) == (
+        "input 'z' has axes, but the call has no such argument\nfix: name axes of x"
+    )
+    assert message_of(InputError, capturing(Fixed(), zeros(2, 16), x=("n",))) == (
+        "input 'x' has axes ('n',), the example is [2, 16]\n"
+        "fix: give a name or None for each position"
+    )
+
+
+def test_unknown_ops_of_a_model() -> None:
+    assert message_of(UnsupportedModelError, capturing(Unknown(), zeros(4, 4))) == (
+        "the model uses what anyshape does not know:\n"
+        f"  aten.linalg_qr.default (2) at {line('unknown')}\n"
+        "fix: write these parts of the model with other ops, or ask for them to be added"
+    )
+
+
+def test_what_is_no_model() -> None:
+    assert message_of(InputError, lambda: ash.compile(3)) == (
+        "input 'source' is a int, no model\nfix: pass a Graph, a jitted function, or a torch module"
+    )
+
+
+# --- calling --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pair() -> Any:
+    axes = {"x": ("n", None), "y": ("n", None)}
+    return ash.compile(Sum(), (zeros(2, 4), zeros(2, 4)), axes=axes)
+
+
+def test_missing_and_extra_inputs(pair: Any) -> None:
+    x = zeros(2, 4)
+    assert message_of(InputError, lambda: pair(x)) == (
+        "input 'y' is missing; the model was compiled with it\nfix: pass y=..."
+    )
+    assert message_of(InputError, lambda: pair(x, x, x)) == (
+        "input 'number 3' is one too many\nfix: the model takes x, y"
+    )
+    assert message_of(InputError, lambda: pair(x, x, mask=x)) == (
+        "input 'mask' was not given when the model was compiled\n"
+        "fix: compile(model, kwargs={..., 'mask': ...})"
+    )
+    assert message_of(InputError, lambda: pair(x, x=x)) == (
+        "input 'x' is given twice\nfix: pass x once"
+    )
+
+
+def test_wrong_tensors(pair: Any) -> None:
+    x = zeros(2, 4)
+    assert message_of(DTypeError, lambda: pair(x, x.double())) == (
+        "input 'y': expected f32, got f64\nfix: pass y.to(torch.float32)"
+    )
+    assert "input 'y' has rank 1" in message_of(RankMismatchError, lambda: pair(x, zeros(2)))
+    assert "input 'y' has size 5 at axis 1, expected 4" in message_of(
+        DimMismatchError, lambda: pair(x, zeros(2, 5))
+    )
+    assert "axis 'n' has conflicting sizes" in message_of(
+        AxisConflictError, lambda: pair(x, zeros(3, 4))
+    )
+
+
+def test_other_containers_and_constants() -> None:
+    class Scaled(torch.nn.Module):
+        def forward(self, pair: Any, scale: float) -> Any:
+            return pair[0] * scale + pair[1]
+
+    given = (zeros(2), zeros(2))
+    fast = ash.compile(Scaled(), (given, 2.0), axes={"pair": [("n",), ("n",)]})
+    assert message_of(InputError, lambda: fast(given, 3.0)) == (
+        "input 'scale' is 3.0, the model was compiled with 2.0\n"
+        "fix: pass 2.0, or compile again for 3.0"
+    )
+    assert message_of(InputError, lambda: fast([*given], 2.0)) == (
+        "input 'pair' is built as list of 2, the model was compiled with tuple of 2\n"
+        "fix: pass 'pair' in the same containers"
     )

@@ -42,7 +42,8 @@ class TracedProgram:
             with self._lock:
                 if self._executable is None:
                     made = self._compiled()
-                    self._executable, self._run = made, made.executor.run
+                    self._run = made.executor.run  # first: others look for the Executable
+                    self._executable = made
         return self._executable
 
     def run(self, arrays: tuple[Any, ...]) -> Any:

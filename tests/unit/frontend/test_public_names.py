@@ -6,6 +6,7 @@ import anyshape as ash
 
 NAMES = [
     "Axis",
+    "Cancellation",
     "Executable",
     "Jitted",
     "Options",

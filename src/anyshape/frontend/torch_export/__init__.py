@@ -1,6 +1,6 @@
 """PyTorch models as graphs, through torch.export. Needs torch."""
 
 from anyshape.frontend.torch_export import entries
-from anyshape.frontend.torch_export.importer import import_exported
+from anyshape.frontend.torch_export.capture import CapturedModel, capture_module, capture_program
 
-__all__ = ["entries", "import_exported"]
+__all__ = ["CapturedModel", "capture_module", "capture_program", "entries"]

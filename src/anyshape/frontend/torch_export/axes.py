@@ -1,10 +1,11 @@
 """Names for the axes of a model's inputs, as users give them.
 
-    axes = {"input_ids": ("batch", "seq"), "mask": ("batch", None, Axis("seq", max=512))}
+    axes = {"input_ids": ("batch", "seq"), "mask": ("batch", "past + seq", None)}
+    axes = {"x": (Axis("batch", min=1, max=64), None)}
 
 One entry per input, built like the input itself: where that is a list or a dict of tensors, so is
-the entry. One item per axis: a name, an `Axis` that says more, or None for a size that stays as it
-is in the example. Inputs without an entry keep all their sizes.
+the entry. One item per axis: a name, an expression over names, an `Axis` that says more, or None
+for a size that stays as it is in the example. Inputs without an entry keep all their sizes.
 """
 
 from __future__ import annotations
@@ -17,23 +18,25 @@ import torch
 from torch.utils import _pytree as pytree
 
 from anyshape.base.errors import InputError
-from anyshape.sym import Axis
+from anyshape.sym import Axis, Dim
 
-Position = str | Axis | int | None
+Position = str | Axis | None
+Places = Mapping[int, Dim]
+"""The dims of a tensor's dynamic positions."""
 
 
 @dataclass(frozen=True)
 class NamedAxes:
-    """The axes, and for each leaf of the inputs the names of its dynamic positions."""
+    """The axes, and for each leaf of the inputs the dims of its dynamic positions."""
 
     axes: tuple[Axis, ...]
-    leaves: tuple[Mapping[int, str], ...]
+    leaves: tuple[Places, ...]
 
 
-def leaves_of(inputs: Mapping[str, Any]) -> list[tuple[tuple[Any, ...], Any]]:
-    """The leaves of all inputs with their key paths, in torch's order."""
+def leaves_of(inputs: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The leaves of all inputs with their paths, in torch's order."""
     found, _ = pytree.tree_flatten_with_path(dict(inputs))
-    return cast(list[tuple[tuple[Any, ...], Any]], found)
+    return [(path_text(path), leaf) for path, leaf in found]
 
 
 def path_text(path: Sequence[Any]) -> str:
@@ -44,27 +47,41 @@ def path_text(path: Sequence[Any]) -> str:
 def named_axes(example: Mapping[str, Any], given: Mapping[str, Any]) -> NamedAxes:
     """What `given` says of an example's tensors; what does not fit them is refused."""
     for name in sorted(given.keys() - example.keys()):
-        raise InputError(name, "has axes, but the call has no such argument", _among(example))
+        fix = f"name axes of {', '.join(example)}"
+        raise InputError(name, "has axes, but the call has no such argument", fix)
     axes: dict[str, Axis] = {}
-    leaves: list[Mapping[int, str]] = []
-    for path, leaf in leaves_of(example):
+    leaves: list[Places] = []
+    found, _ = pytree.tree_flatten_with_path(dict(example))
+    for path, leaf in found:
         positions = _positions(path, leaf, given)
-        leaves.append({i: axis.name for i, axis in positions.items()})
-        for axis in positions.values():
+        leaves.append({i: _dim(item) for i, item in positions.items()})
+        for axis in (axis for item in positions.values() for axis in _axes(item)):
             axes[axis.name] = _more_said(axes.get(axis.name), axis)
     return NamedAxes(tuple(axes.values()), tuple(leaves))
 
 
-def _among(example: Mapping[str, Any]) -> str:
-    return f"name axes of {', '.join(example)}"
+def _dim(item: str | Axis) -> Dim:
+    return Dim.of(item.name if isinstance(item, Axis) else item)
+
+
+def _axes(item: str | Axis) -> list[Axis]:
+    """The axes that an item names."""
+    if isinstance(item, Axis):
+        return [item]
+    return [Axis(symbol.name) for symbol in sorted(Dim.of(item).symbols, key=str)]
+
+
+def is_bare(axis: Axis) -> bool:
+    """Whether only the name is given."""
+    return axis == Axis(axis.name)
 
 
 def _more_said(known: Axis | None, axis: Axis) -> Axis:
     """An axis may be named many times and described once."""
-    return axis if known is None or known == Axis(known.name) else known
+    return axis if known is None or is_bare(known) else known
 
 
-def _positions(path: Sequence[Any], leaf: Any, given: Mapping[str, Any]) -> dict[int, Axis]:
+def _positions(path: Sequence[Any], leaf: Any, given: Mapping[str, Any]) -> dict[int, str | Axis]:
     entry: Any = given
     for key in path:
         entry = _inside(entry, key)
@@ -74,8 +91,7 @@ def _positions(path: Sequence[Any], leaf: Any, given: Mapping[str, Any]) -> dict
         shape = list(leaf.shape) if isinstance(leaf, torch.Tensor) else type(leaf).__name__
         problem = f"has axes {tuple(map(str, entry))}, the example is {shape}"
         raise InputError(path_text(path), problem, "give a name or None for each position")
-    named = ((i, item) for i, item in enumerate(entry) if isinstance(item, (str, Axis)))
-    return {i: item if isinstance(item, Axis) else Axis(item) for i, item in named}
+    return {i: item for i, item in enumerate(entry) if isinstance(item, (str, Axis))}
 
 
 def _inside(entry: Any, key: Any) -> Any:

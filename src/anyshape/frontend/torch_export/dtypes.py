@@ -68,4 +68,6 @@ def _example(argument: Any) -> Any:
     value: Any = argument.meta["val"] if hasattr(argument, "meta") else argument
     if isinstance(value, torch.Tensor):
         return torch.empty((1,) * value.dim(), dtype=value.dtype, device="meta")
+    if isinstance(value, torch.SymFloat):
+        return 0.5
     return 0 if isinstance(value, torch.SymInt) else value

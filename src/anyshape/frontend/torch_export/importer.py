@@ -1,137 +1,178 @@
-"""From an ExportedProgram to a graph.
-
-Nodes are taken in order; each is looked up in the table and applied to what its arguments became.
-What the table lacks is collected first and reported at once, with counts and places.
-"""
+"""From an ExportedProgram to a graph: its inputs by the program's signature, then its nodes."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
-from anyshape.base.errors import UnsupportedModelError
-from anyshape.base.location import Location
+from anyshape.base.errors import AxisDeclarationError
 from anyshape.frontend.builder.arrays import as_array
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
-from anyshape.frontend.torch_export.calls import TABLE, Call
+from anyshape.frontend.torch_export.axes import Places
+from anyshape.frontend.torch_export.conditions import (
+    AllOf,
+    Condition,
+    Guard,
+    OneOf,
+    condition_of,
+    require,
+)
 from anyshape.frontend.torch_export.dtypes import from_torch
+from anyshape.frontend.torch_export.naming import Naming
+from anyshape.frontend.torch_export.program import (
+    FixedResult,
+    ImportedProgram,
+    Returned,
+    SizeResult,
+    Source,
+    StateInput,
+    TensorResult,
+    UserInput,
+)
 from anyshape.frontend.torch_export.symbols import dim_of_size
+from anyshape.frontend.torch_export.walk import Walker, check_known
 from anyshape.ir.build import Builder
-from anyshape.ir.graph import Graph
-from anyshape.ir.types import TensorType
-from anyshape.sym import Axis, Dim, FactScope
-
-Names = Mapping[str, str]
-"""Axis names by the symbols of the exported program: `s43 -> batch`."""
+from anyshape.ir.types import Array, TensorType
+from anyshape.sym import Dim, FactScope
 
 
-def import_exported(program: Any, name: str, axes: Sequence[Axis], names: Names) -> Graph:
-    """The graph of a functional ExportedProgram. `axes` are declared; `names` name its symbols."""
-    nodes = list(program.graph.nodes)
-    _check_known(nodes)
-    return _Importer(program, name, axes, names).graph(nodes)
-
-
-def target_name(node: Any) -> str:
-    """How the table calls what a node does."""
-    target = node.target
-    return str(target) if hasattr(target, "overloadpacket") else target.__name__
-
-
-def _check_known(nodes: Sequence[Any]) -> None:
-    missing: dict[str, list[str]] = {}
-    for node in nodes:
-        if node.op == "call_function" and target_name(node) not in TABLE:
-            missing.setdefault(target_name(node), []).append(str(_place(node) or ""))
-    if missing:
-        fix = "write these parts of the model with other ops, or ask for them to be added"
-        raise UnsupportedModelError("the exported program", missing, fix)
+def import_exported(
+    program: Any, name: str, naming: Naming, guards: Sequence[Guard]
+) -> ImportedProgram:
+    """The graph of a functional ExportedProgram, with these names for its sizes."""
+    check_known(program.graph_module)
+    return _Importer(program, name, naming).imported(guards)
 
 
 class _Importer:
-    def __init__(self, program: Any, name: str, axes: Sequence[Axis], names: Names) -> None:
+    def __init__(self, program: Any, name: str, naming: Naming) -> None:
         self.program = program
+        self.signature = program.graph_signature
         self.name = name
-        self.dims = {symbol: Dim.of(axis) for symbol, axis in names.items()}
+        self.naming = naming
         scope = FactScope()
-        for axis in axes:
+        for axis in naming.axes:
             scope.declare(axis)
         self.builder = Builder(scope)
-        self.place: Location | None = None
-        self.tracer = Tracer(name, self.builder, Tensor, locate=lambda: self.place)
-        self.values: dict[Any, Any] = {}
+        self.walker = Walker(program.graph_module)
+        self.tracer = Tracer(name, self.builder, Tensor, locate=lambda: self.walker.place)
         self.inputs: list[str] = []
+        self.sources: list[Source] = []
+        self.state: dict[str, Array] = {}
+        self.results: list[Tensor] = []
 
-    def graph(self, nodes: Sequence[Any]) -> Graph:
-        placeholders = [node for node in nodes if node.op == "placeholder"]
+    def imported(self, guards: Sequence[Guard]) -> ImportedProgram:
         with self.tracer.active():
-            for node, spec in zip(
-                placeholders, self.program.graph_signature.input_specs, strict=True
-            ):
-                self.values[node] = self._placeholder(node, spec)
-            for node in nodes:
-                if node.op == "call_function":
-                    self._call(node)
-            results = self._results(nodes[-1])
-        values = [self.tracer.value(result) for result in results]
-        return self.builder.graph(self.name, self.inputs, values)
+            self._inputs()
+            self._guards(guards)
+            self.walker.run()
+            returned, state_updates, input_updates = self._outputs()
+        values = [self.tracer.value(result) for result in self.results]
+        return ImportedProgram(
+            self.builder.graph(self.name, self.inputs, values),
+            tuple(self.sources),
+            tuple(returned),
+            self.state,
+            state_updates,
+            input_updates,
+            self.program.call_spec.out_spec,
+        )
 
     # --- inputs -------------------------------------------------------------------------------
 
-    def _placeholder(self, node: Any, spec: Any) -> Any:
-        if spec.kind is not InputKind.USER_INPUT:
-            return asarray(as_array(self._state(spec)))
-        if not isinstance(node.meta.get("val"), torch.Tensor):
+    def _inputs(self) -> None:
+        nodes = (node for node in self.program.graph.nodes if node.op == "placeholder")
+        leaf = 0
+        for node, spec in zip(nodes, self.signature.input_specs, strict=True):
+            if spec.kind is InputKind.USER_INPUT:
+                self.walker.values[node] = self._user_input(node, spec, leaf)
+                leaf += 1
+            else:
+                self.walker.values[node] = self._state_or_constant(node, spec)
+
+    def _user_input(self, node: Any, spec: Any, leaf: int) -> Any:
+        value = node.meta.get("val")
+        if not isinstance(value, torch.Tensor):
             return getattr(spec.arg, "value", None)
-        self.inputs.append(node.name)
-        return self.tracer.param(self._type(node.meta["val"]))
+        return self._param(node.name, value, UserInput(leaf), self.naming.places[leaf])
 
-    def _state(self, spec: Any) -> Any:
+    def _param(self, name: str, value: Any, source: Source, places: Places) -> Tensor:
+        self.inputs.append(name)
+        self.sources.append(source)
+        shape = (self._dim(size, places.get(i)) for i, size in enumerate(value.shape))
+        return self.tracer.param(TensorType(from_torch(value.dtype), tuple(shape)))
+
+    def _dim(self, size: Any, given: Dim | None) -> Dim:
+        return dim_of_size(size, self.naming.dims) if given is None else given
+
+    def _state_or_constant(self, node: Any, spec: Any) -> Any:
         """A parameter, a buffer, or a tensor that the model's code made."""
-        state = self.program.state_dict
-        return state[spec.target] if spec.target in state else self.program.constants[spec.target]
+        known, made = self.program.state_dict, self.program.constants
+        value = known[spec.target] if spec.target in known else made[spec.target]
+        if spec.target not in self.signature.buffers_to_mutate.values():
+            return asarray(as_array(value))
+        self.state[spec.target] = as_array(value).copy()
+        return self._param(node.name, value, StateInput(spec.target), {})
 
-    def _type(self, tensor: Any) -> TensorType:
-        shape = (dim_of_size(size, self.dims) for size in tensor.shape)
-        return TensorType(from_torch(tensor.dtype), tuple(shape))
+    # --- conditions ---------------------------------------------------------------------------
 
-    # --- nodes --------------------------------------------------------------------------------
+    def _guards(self, guards: Sequence[Guard]) -> None:
+        """What the model's code asked of sizes, and the answer that was captured."""
+        for guard in guards:
+            self.walker.place = guard.place
+            if all(symbol.name in self.naming.dims for symbol in guard.expression.free_symbols):
+                condition = condition_of(guard.expression, self.naming.dims)
+                self._check_declared(condition)
+                require(self.tracer, condition, "the model's code was captured for this case")
+        self.walker.place = None
 
-    def _call(self, node: Any) -> None:
-        self.place = _place(node)
-        args, kwargs = self._argument(node.args), self._argument(node.kwargs)
-        self.values[node] = TABLE[target_name(node)](Call(node), *args, **kwargs)
+    def _check_declared(self, condition: Condition) -> None:
+        """An axis that was declared with a range must satisfy what the model asks of it alone."""
+        if isinstance(condition, (bool, AllOf, OneOf)) or len(condition.symbols) != 1:
+            return
+        (symbol,) = condition.symbols
+        axis = next((axis for axis in self.naming.declared if axis.symbol == symbol), None)
+        if axis is None or self.tracer.proves(condition):
+            return
+        place = f" ({self.walker.place})" if self.walker.place else ""
+        problem = f"is declared {axis.ranges_text}, but the model was captured for {condition}"
+        fix = f"declare Axis('{axis.name}', ...) with a range for which {condition} holds"
+        raise AxisDeclarationError(axis.name, problem + place, fix)
 
-    def _argument(self, argument: Any) -> Any:
-        if isinstance(argument, torch.fx.Node):
-            return self.values[argument]
-        if isinstance(argument, (list, tuple)):
-            return [self._argument(item) for item in cast(Sequence[Any], argument)]
-        if isinstance(argument, dict):
-            items = cast(dict[str, Any], argument).items()
-            return {name: self._argument(item) for name, item in items}
-        return from_torch(argument) if isinstance(argument, torch.dtype) else argument
+    # --- results ------------------------------------------------------------------------------
 
-    def _results(self, output: Any) -> list[Tensor]:
-        specs = self.program.graph_signature.output_specs
-        (given,) = output.args
-        return [
-            self._argument(node)
-            for node, spec in zip(given, specs, strict=True)
-            if spec.kind is OutputKind.USER_OUTPUT and isinstance(node, torch.fx.Node)
-        ]
+    def _outputs(self) -> tuple[list[Returned], dict[str, int], dict[int, int]]:
+        returned: list[Returned] = []
+        state: dict[str, int] = {}
+        inputs: dict[int, int] = {}
+        for value, spec in zip(self.walker.results(), self.signature.output_specs, strict=True):
+            match spec.kind:
+                case OutputKind.USER_OUTPUT:
+                    returned.append(self._returned(value))
+                case OutputKind.BUFFER_MUTATION:
+                    state[spec.target] = self._result(value)
+                case OutputKind.USER_INPUT_MUTATION:
+                    inputs[self._leaf(spec.target)] = self._result(value)
+                case kind:
+                    raise self.tracer.refuse(f"a result of kind {kind}", "export for inference")
+        return returned, state, inputs
 
+    def _returned(self, value: Any) -> Returned:
+        if isinstance(value, Tensor):
+            return TensorResult(self._result(value))
+        if isinstance(value, Dim):
+            return SizeResult(self._result(asarray(value)))
+        return FixedResult(value)
 
-_FRAME = re.compile(r'File "(.+?)", line (\d+)')
+    def _result(self, value: Tensor) -> int:
+        self.results.append(value)
+        return len(self.results) - 1
 
-
-def _place(node: Any) -> Location | None:
-    """The line of the model that made a node: the innermost that torch recorded."""
-    found = _FRAME.findall(node.meta.get("stack_trace") or "")
-    return Location(found[-1][0], int(found[-1][1])) if found else None
+    def _leaf(self, name: str) -> int:
+        """The place of a user input among the leaves of the call."""
+        return list(self.signature.user_inputs).index(name)

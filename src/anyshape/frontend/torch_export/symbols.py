@@ -19,6 +19,12 @@ def dim_of_size(size: Any, names: Mapping[str, Dim]) -> Dim:
     return dim_of(size.node.expr, names) if hasattr(size, "node") else Dim.of(int(size))
 
 
+def limits_of(value_range: Any) -> tuple[int, int | None]:
+    """The ends of torch's range of a symbol; its infinity is no integer."""
+    low, high = value_range.lower, value_range.upper
+    return max(int(low), 0) if low.is_Integer else 0, int(high) if high.is_Integer else None
+
+
 def dim_of(expression: Any, names: Mapping[str, Dim]) -> Dim:
     """The dim of a sympy expression whose symbols have these names."""
     if expression.is_Integer:

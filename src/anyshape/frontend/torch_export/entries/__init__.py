@@ -1,6 +1,7 @@
 """The importer's table, one file per family. Importing this package fills it."""
 
 from anyshape.frontend.torch_export.entries import (
+    control,
     elementwise,
     indexing,
     layers,
@@ -12,6 +13,7 @@ from anyshape.frontend.torch_export.entries import (
 )
 
 __all__ = [
+    "control",
     "elementwise",
     "indexing",
     "layers",

@@ -152,9 +152,8 @@ def _power(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
 
 
 _BINARY: dict[str, Function] = {
-    "add": _add, "sub": _sub, "rsub": _rsub, "div": _divided, "pow": _power,
+    "add": _add, "sub": _sub, "rsub": _rsub, "div": _divided,
     "mul": _arithmetic(ew.multiply), "remainder": _arithmetic(ew.mod), "fmod": _arithmetic(_fmod),
-    "floor_divide": _arithmetic(ew.floor_divide),
     "bitwise_and": _arithmetic(ew.bitwise_and), "bitwise_or": _arithmetic(ew.bitwise_or),
     "bitwise_xor": _arithmetic(ew.bitwise_xor),
     "eq": _comparison(ew.equal), "ne": _comparison(ew.not_equal), "lt": _comparison(ew.less),
@@ -165,14 +164,14 @@ _BINARY: dict[str, Function] = {
 for _name, _function in _BINARY.items():
     TABLE[f"aten.{_name}.Tensor"] = _function
     TABLE[f"aten.{_name}.Scalar"] = _function
-for _name in ("pow.Tensor_Tensor", "pow.Tensor_Scalar"):
+for _name in ("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar"):
     TABLE[f"aten.{_name}"] = _power
 for _name in ("div.Tensor_mode", "div.Scalar_mode"):
     TABLE[f"aten.{_name}"] = _divided
 for _name, _function in {
     "maximum": _arithmetic(ew.maximum), "minimum": _arithmetic(ew.minimum),
     "logical_and": _logic(ew.logical_and), "logical_or": _logic(ew.logical_or),
-    "logical_xor": _logic(ew.logical_xor),
+    "logical_xor": _logic(ew.logical_xor), "floor_divide": _arithmetic(ew.floor_divide),
 }.items():  # fmt: skip
     TABLE[f"aten.{_name}.default"] = _function
 

@@ -32,6 +32,22 @@ def attention(
     return found if q.ndim == 4 else found.reshape(shape)
 
 
+@entry("aten._scaled_dot_product_flash_attention_for_cpu.default")
+def flash_attention(
+    call: Call,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> list[Tensor | None]:
+    """The second result is for gradients."""
+    return [attention(call, q, k, v, attn_mask, dropout, is_causal, scale=scale), None]
+
+
 def _with_heads(x: Tensor) -> Tensor:
     """[batch, heads, seq, width], whatever comes before the last two axes."""
     if x.ndim == 4:

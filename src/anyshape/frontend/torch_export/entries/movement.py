@@ -10,8 +10,9 @@ from anyshape.frontend.builder.axes import Size, normal_axes, normal_axis
 from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.torch_export.calls import Call, entry
-from anyshape.sym import Dim
+from anyshape.sym import Dim, NotEqual
 
 Bound = int | Dim | None
 
@@ -43,8 +44,13 @@ def unsqueeze(call: Call, x: Tensor, dim: int) -> Tensor:
 
 @entry("aten.squeeze.dim", "aten.squeeze.dims")
 def squeeze(call: Call, x: Tensor, dim: int | Sequence[int]) -> Tensor:
-    """torch leaves an axis alone whose size is another; what is not known to be 1 is not."""
+    """torch leaves an axis alone whose size is not 1. The rank is part of the program: a size that
+    may be 1 is required not to be."""
     axes = normal_axes(dim, x.ndim)
+    for axis in axes:
+        if x.shape[axis].constant is None:
+            why = f"squeeze keeps axis {axis}, which it would take away at size 1"
+            active().require(NotEqual(x.shape[axis], Dim.of(1)), why)
     return mv.squeeze(x, tuple(axis for axis in axes if x.shape[axis] == 1))
 
 

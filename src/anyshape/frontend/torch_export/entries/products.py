@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from anyshape.frontend.builder import compound
-from anyshape.frontend.builder.dot import matmul
+from anyshape.frontend.builder.dot import grouped_dot, matmul
 from anyshape.frontend.builder.movement import matrix_transpose
 from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.torch_export.calls import Call, entry
+from anyshape.ir.types import DType
 
 
 @entry(
@@ -35,3 +37,26 @@ def addmm(
     found = matmul(x, y)
     found = found if alpha == 1 else found * alpha
     return found + (bias if beta == 1 else bias * beta)
+
+
+@entry("transformers.grouped_mm_fallback.default")
+def grouped_mm_fallback(call: Call, x: Tensor, weight: Tensor, offsets: Tensor) -> Tensor:
+    return grouped_dot(x, weight, offsets)
+
+
+@entry("aten._grouped_mm.default")
+def grouped_mm(
+    call: Call,
+    x: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: DType | None = None,
+) -> Tensor:
+    """Rows of `x` in groups; torch's other forms (both of rank 2, or 3) are not taken."""
+    if offsets is None or bias is not None or (x.ndim, weight.ndim) != (2, 3):
+        raise active().refuse(
+            f"a grouped product of ranks {x.ndim} and {weight.ndim}",
+            "pass x[tokens, k], weight[groups, k, n] and offsets[groups]",
+        )
+    return call.operand(grouped_dot(x, weight, offsets))

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
+from anyshape.frontend.builder import elementwise as ew
+from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.torch_export.calls import TABLE, Call, entry
-from anyshape.sym import Dim, Equal, Predicate, maximum, minimum
+from anyshape.frontend.torch_export.conditions import (
+    AllOf,
+    Condition,
+    OneOf,
+    negated,
+    require,
+)
+from anyshape.ir.types import f64
+from anyshape.sym import Dim, Equal, NotEqual, maximum, minimum, product
 
 Integer = int | Dim
-Condition = Predicate | bool | None
-"""What is asserted: None is a condition that facts cannot hold (`!=`, `or`)."""
+Number = Integer | float | Tensor
 
 
 @entry("aten.sym_size.int")
@@ -53,14 +62,35 @@ def equal(call: Call, x: Integer, y: Integer) -> Condition:
     return Equal(Dim.of(x), Dim.of(y))
 
 
-@entry("ne", "or_", "sym_not")
-def undecided(call: Call, *_: Any) -> Condition:
-    return None
+@entry("ne")
+def not_equal(call: Call, x: Integer, y: Integer) -> Condition:
+    return NotEqual(Dim.of(x), Dim.of(y))
+
+
+@entry("sym_not")
+def sym_not(call: Call, condition: Condition) -> Condition:
+    return negated(condition)
 
 
 @entry("and_")
-def both(call: Call, x: Any, y: Any) -> tuple[Any, ...]:
-    return (x, y)
+def both(call: Call, x: Condition, y: Condition) -> Condition:
+    return AllOf((x, y))
+
+
+@entry("or_")
+def either(call: Call, x: Condition, y: Condition) -> Condition:
+    return OneOf((x, y))
+
+
+@entry("sym_float")
+def sym_float(call: Call, x: Integer) -> Tensor:
+    """A float that depends on sizes is a tensor of rank 0."""
+    return asarray(x, f64)
+
+
+@entry("sym_sum")
+def sym_sum(call: Call, sizes: Sequence[Integer]) -> Dim:
+    return sum(map(Dim.of, sizes), Dim.of(0))
 
 
 @entry("sym_max")
@@ -74,31 +104,24 @@ def sym_min(call: Call, x: Integer, y: Integer) -> Dim:
 
 
 @entry("truediv")
-def truediv(call: Call, x: Integer, y: Integer) -> float:
-    if isinstance(x, Dim) or isinstance(y, Dim):
-        raise active().refuse("a quotient of sizes as a float", "divide sizes with //")
-    return x / y
+def truediv(call: Call, x: Number, y: Number) -> Tensor:
+    return ew.divide(asarray(x, f64), asarray(y, f64))
 
 
 @entry("pow")
-def power(call: Call, x: Integer, y: int) -> Integer:
-    result: Integer = 1
-    for _ in range(y):
-        result = x * result
-    return result
+def power(call: Call, x: Number, y: Number) -> Number:
+    if isinstance(x, (int, Dim)) and isinstance(y, int):
+        return product([Dim.of(x)] * y)
+    return ew.power(asarray(x, f64), asarray(y, f64))
 
 
 # --- assertions -----------------------------------------------------------------------------------
 
 
 @entry("aten._assert_scalar.default")
-def assert_scalar(call: Call, condition: Any, message: str = "") -> None:
+def assert_scalar(call: Call, condition: Condition, message: str = "") -> None:
     """A requirement: proven now, or checked when it runs."""
-    if isinstance(condition, tuple):
-        for part in cast(tuple[Any, ...], condition):
-            assert_scalar(call, part, message)
-    elif isinstance(condition, Predicate):
-        active().require(condition, f"exported program: {message}")
+    require(active(), condition, "the model asserts it")
 
 
 @entry("aten._assert_tensor_metadata.default")

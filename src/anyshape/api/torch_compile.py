@@ -1,0 +1,30 @@
+"""What `compile` is given of PyTorch, captured as a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from anyshape.base.errors import OptionError
+from anyshape.frontend.torch_export import CapturedModel, capture_module, capture_program
+
+
+def captured_model(
+    source: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    axes: Mapping[str, Any] | None,
+    dynamic_shapes: Any,
+    names: Mapping[str, str],
+) -> CapturedModel:
+    """The graph of a module at an example call, or of an ExportedProgram."""
+    if isinstance(source, torch.export.ExportedProgram):
+        if args or kwargs or dynamic_shapes is not None:
+            expected = "left out: an ExportedProgram has its example and its shapes"
+            raise OptionError("args, kwargs or dynamic_shapes", "...", expected)
+        return capture_program(source, axes, names)
+    if axes is not None and dynamic_shapes is not None:
+        raise OptionError("dynamic_shapes", "...", "left out where axes are given")
+    return capture_module(source, args, kwargs, axes, dynamic_shapes, names)

@@ -1,0 +1,149 @@
+"""A compiled PyTorch model: called like the model, an Executable in everything else.
+
+Tensors go in and come out without copies. Buffers that the model updates belong to the compiled
+model: they start as the model's were when it was compiled, and calls change them one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from threading import Lock
+from typing import Any, assert_never
+
+import numpy as np
+from torch.utils import _pytree as pytree
+
+from anyshape.execute import Executable
+from anyshape.execute.executor import StepRun
+from anyshape.execute.tensors import as_torch
+from anyshape.frontend.torch_export import CapturedModel
+from anyshape.frontend.torch_export.program import (
+    FixedResult,
+    Returned,
+    SizeInput,
+    SizeResult,
+    Source,
+    StateInput,
+    StridedResult,
+    TensorResult,
+    UserInput,
+)
+from anyshape.ir.types import Array
+
+
+class CompiledModule(Executable):
+    """A model that was compiled once and runs at any shape. See `anyshape.compile`.
+
+    Calls take what the model takes, in the same containers, and give what it gives. Results are
+    torch tensors, or NumPy arrays if all tensors of the call were NumPy arrays.
+    """
+
+    def __init__(self, executable: Executable, captured: CapturedModel) -> None:
+        super().__init__(
+            executable.source, executable.graph, executable.reports, executable.executor
+        )
+        self._form = captured.form
+        self._imported = captured.imported
+        self._state = dict(captured.imported.state)
+        self._one_by_one = Lock() if self._state else nullcontext()
+        self._passes_on = _passes_on(captured)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves = self._form.flatten(args, kwargs)
+        if self._passes_on:
+            results = super().__call__(*leaves)
+        else:
+            with self._one_by_one:
+                results = super().__call__(*self._arrays(leaves))
+                self._update(results, leaves)
+        return self._returned(results)
+
+    def steps(self, *args: Any, **kwargs: Any) -> Iterator[StepRun]:
+        """One call, a step at a time; the state stays as it is."""
+        return super().steps(*self._arrays(self._form.flatten(args, kwargs)))
+
+    @property
+    def state(self) -> dict[str, Array]:
+        """Copies of the buffers that the model updates, by their names in the model."""
+        with self._one_by_one:
+            return {name: np.array(value) for name, value in self._state.items()}
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _arrays(self, leaves: Sequence[Any]) -> list[Any]:
+        return graph_arrays(self._imported.sources, leaves, self._state)
+
+    def _update(self, results: Sequence[Any], leaves: Sequence[Any]) -> None:
+        for name, number in self._imported.state_updates.items():
+            self._state[name] = results[number]
+        for leaf, number in self._imported.input_updates.items():
+            leaves[leaf][...] = results[number]
+
+    def _returned(self, results: Sequence[Any]) -> Any:
+        torch_out = not any(self._form.is_tensor)  # nothing else says what the caller wants
+        found = returned_leaves(self._imported.returned, results, torch_out=torch_out)
+        return pytree.tree_unflatten(found, self._imported.out_spec)
+
+
+def graph_arrays(
+    sources: Sequence[Source], leaves: Sequence[Any], state: Mapping[str, Array]
+) -> list[Any]:
+    """The arrays that a graph takes, from the leaves of a call."""
+    return [_array(source, leaves, state) for source in sources]
+
+
+def _array(source: Source, leaves: Sequence[Any], state: Mapping[str, Array]) -> Any:
+    match source:
+        case UserInput(leaf):
+            return leaves[leaf]
+        case SizeInput(leaf):
+            return np.empty(leaves[leaf], np.bool_)
+        case StateInput(name):
+            return state[name]
+        case _:
+            assert_never(source)
+
+
+def returned_leaves(
+    returned: Sequence[Returned], results: Sequence[Any], *, torch_out: bool
+) -> list[Any]:
+    """The leaves of what a model returns, from the results of its graph."""
+    found = [_leaf(item, results) for item in returned]
+    return [_as_tensor(leaf) for leaf in found] if torch_out else found
+
+
+def _leaf(item: Returned, results: Sequence[Any]) -> Any:
+    match item:
+        case TensorResult(result, order):
+            return results[result].permute(order) if order else results[result]
+        case StridedResult(result, strides, offset):
+            layout = [int(results[number]) for number in (*strides, offset)]
+            return _laid_out(results[result], layout[:-1], layout[-1])
+        case SizeResult(result):
+            return int(results[result])
+        case FixedResult(value):
+            return value
+        case _:
+            assert_never(item)
+
+
+def _laid_out(tensor: Any, strides: Sequence[int], offset: int) -> Any:
+    """A copy of a tensor with these strides, from this place on; stride 0 repeats an element."""
+    reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, strides, strict=True))
+    memory = tensor.new_empty(max(offset + reach + 1, 0))
+    once = tensor[tuple(slice(None) if stride else slice(0, 1) for stride in strides)]
+    memory.as_strided(once.shape, strides, offset).copy_(once)
+    return memory.as_strided(tensor.shape, strides, offset)
+
+
+def _as_tensor(leaf: Any) -> Any:
+    return as_torch(leaf) if isinstance(leaf, np.ndarray) else leaf  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _passes_on(captured: CapturedModel) -> bool:
+    """Whether the arrays of the graph are the leaves of a call, as they are."""
+    imported = captured.imported
+    leaves = len(captured.form.paths)
+    in_order = tuple(UserInput(leaf) for leaf in range(leaves))
+    return imported.sources == in_order and not imported.input_updates

@@ -1,0 +1,166 @@
+"""From an fx graph of torch.compile to a graph.
+
+The fx graph is functional. Sizes that dynamo leaves symbolic are inputs of their own; here they
+follow from the shapes of tensors, except those that no tensor has: each becomes the size of an
+array without content. Parameters and buffers are constants, whose values are given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from anyshape.frontend.builder.arrays import as_array
+from anyshape.frontend.builder.convert import asarray
+from anyshape.frontend.builder.movement import transpose
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import Tracer
+from anyshape.frontend.torch_export.conditions import is_symbolic
+from anyshape.frontend.torch_export.dtypes import from_torch
+from anyshape.frontend.torch_export.program import (
+    FixedResult,
+    ImportedProgram,
+    Returned,
+    SizeInput,
+    SizeResult,
+    Source,
+    StridedResult,
+    TensorResult,
+    UserInput,
+)
+from anyshape.frontend.torch_export.symbols import dim_of_size, limits_of
+from anyshape.frontend.torch_export.walk import Walker, check_known
+from anyshape.ir.build import Builder
+from anyshape.ir.types import TensorType, bool_, i64
+from anyshape.sym import Axis, Dim, FactScope
+
+
+def import_fx_graph(module: Any, name: str, constants: Mapping[int, Any]) -> ImportedProgram:
+    """The graph of an fx module; `constants` are the values of some of its inputs, by number."""
+    check_known(module)
+    return _Importer(module, name).imported(constants)
+
+
+class _Importer:
+    def __init__(self, module: Any, name: str) -> None:
+        self.name = name
+        self.walker = Walker(module)
+        self.nodes = [node for node in module.graph.nodes if node.op == "placeholder"]
+        self.values = [node.meta["val"] for node in self.nodes]
+        axes = _axes(self.values)
+        self.dims = {axis.name: Dim.of(axis.name) for axis in axes}
+        scope = FactScope(distinct_names=False)  # torch's names say nothing about equality
+        for axis in axes:
+            scope.declare(axis)
+        self.builder = Builder(scope)
+        self.tracer = Tracer(name, self.builder, Tensor, locate=lambda: self.walker.place)
+        self.inputs: list[str] = []
+        self.sources: list[Source] = []
+        self.results: list[Tensor] = []
+
+    def imported(self, constants: Mapping[int, Any]) -> ImportedProgram:
+        with self.tracer.active():
+            for number, node in enumerate(self.nodes):
+                self.walker.values[node] = self._input(number, constants.get(number))
+            self.walker.run()
+            found = zip(self.walker.results(), self._expected(), strict=True)
+            returned = tuple(self._returned(*pair) for pair in found)
+        values = [self.tracer.value(result) for result in self.results]
+        graph = self.builder.graph(self.name, self.inputs, values)
+        out_spec = pytree.tree_structure(tuple(returned))
+        return ImportedProgram(graph, tuple(self.sources), returned, {}, {}, {}, out_spec)
+
+    # --- inputs -------------------------------------------------------------------------------
+
+    def _input(self, number: int, constant: Any) -> Any:
+        value = self.values[number]
+        if constant is not None:
+            return asarray(as_array(constant))
+        if isinstance(value, torch.Tensor):
+            shape = tuple(dim_of_size(size, self.dims) for size in value.shape)
+            return self._param(
+                number, UserInput(number), TensorType(from_torch(value.dtype), shape)
+            )
+        if not is_symbolic(value):
+            return value
+        dim = dim_of_size(value, self.dims)
+        if not self._has_size(dim):
+            self._param(number, SizeInput(number), TensorType(bool_, (dim,)))
+        return dim
+
+    def _has_size(self, dim: Dim) -> bool:
+        """Whether a tensor among the inputs has this very size."""
+        tensors = (value for value in self.values if isinstance(value, torch.Tensor))
+        sizes: list[Any] = [size for tensor in tensors for size in tensor.shape]
+        return any(dim_of_size(size, self.dims) == dim for size in sizes)
+
+    def _param(self, number: int, source: Source, type_: TensorType) -> Tensor:
+        self.inputs.append(self.nodes[number].name)
+        self.sources.append(source)
+        return self.tracer.param(type_)
+
+    # --- results ------------------------------------------------------------------------------
+
+    def _expected(self) -> list[Any]:
+        """What torch expects each result to be like."""
+        (output,) = (node for node in self.walker.module.graph.nodes if node.op == "output")
+        given: Sequence[Any] = output.args[0]
+        return [getattr(node, "meta", {}).get("val") for node in given]
+
+    def _returned(self, value: Any, expected: Any) -> Returned:
+        if isinstance(value, Tensor):
+            return self._tensor(value, expected)
+        if isinstance(value, Dim) and value.constant is None:
+            return SizeResult(self._result(asarray(value)))
+        return FixedResult(value.constant if isinstance(value, Dim) else value)
+
+    def _tensor(self, value: Tensor, expected: Any) -> Returned:
+        """torch makes views of results anew from the layout that it expects of them."""
+        order = _memory_order(expected)
+        if order is None:
+            strides = [dim_of_size(stride, self.dims) for stride in expected.stride()]
+            offset = dim_of_size(expected.storage_offset(), self.dims)
+            numbers = [self._result(asarray(dim, i64)) for dim in (*strides, offset)]
+            return StridedResult(self._result(value), tuple(numbers[:-1]), numbers[-1])
+        if order == tuple(range(value.ndim)):
+            return TensorResult(self._result(value))
+        back = tuple(order.index(axis) for axis in range(len(order)))
+        return TensorResult(self._result(transpose(value, order)), back)
+
+    def _result(self, value: Tensor) -> int:
+        self.results.append(value)
+        return len(self.results) - 1
+
+
+def _memory_order(value: Any) -> tuple[int, ...] | None:
+    """The order in which the axes of a dense tensor lie in memory; None if there are gaps."""
+    if any(is_symbolic(size) and size.node.hint is None for size in value.shape):
+        return tuple(range(value.dim()))  # a size that the graph computes: nobody made views yet
+    sizes, strides = _hints(value.shape), _hints(value.stride())
+    order = tuple(sorted(range(len(sizes)), key=lambda axis: -strides[axis]))
+    ends = [math.prod(sizes[axis] for axis in order[i + 1 :]) for i in range(len(order))]
+    dense = all(strides[axis] == ends[i] for i, axis in enumerate(order))
+    return order if dense and _hints([value.storage_offset()]) == [0] else None
+
+
+def _hints(sizes: Any) -> list[int]:
+    """The sizes of the example that dynamo traced with."""
+    return [int(size.node.hint) if is_symbolic(size) else int(size) for size in sizes]
+
+
+def _axes(values: Sequence[Any]) -> list[Axis]:
+    """An axis for each of torch's symbols, in the range that dynamo guards."""
+    found: dict[str, Axis] = {}
+    for size in (size for value in values for size in _sizes(value) if is_symbolic(size)):
+        for symbol in sorted(size.node.expr.free_symbols, key=str):
+            low, high = limits_of(size.node.shape_env.var_to_range[symbol])
+            found.setdefault(symbol.name, Axis(symbol.name, min=low, max=high))
+    return list(found.values())
+
+
+def _sizes(value: Any) -> Sequence[Any]:
+    return value.shape if isinstance(value, torch.Tensor) else (value,)

@@ -1,0 +1,129 @@
+"""How a captured model is called: its parameters, and the containers around its tensors.
+
+A call gives each parameter an argument, which may be a container of tensors and of constants. The
+containers and the constants are part of the program: a later call must have the same.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch.utils import _pytree as pytree
+
+from anyshape.base.errors import InputError
+from anyshape.frontend.builder.arrays import is_array
+from anyshape.frontend.torch_export.axes import leaves_of
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The names that arguments may be given under."""
+
+    positional: tuple[str, ...]  # in order
+    rest: str | None = None  # collects further positional arguments
+    positional_only: frozenset[str] = frozenset()
+
+    @staticmethod
+    def of(function: Any) -> Parameters:
+        kinds = inspect.signature(function).parameters.values()
+        positional = [p for p in kinds if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        rest = next((p.name for p in kinds if p.kind is p.VAR_POSITIONAL), None)
+        only = frozenset(p.name for p in positional if p.kind is p.POSITIONAL_ONLY)
+        return Parameters(tuple(p.name for p in positional), rest, only)
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments by name; those that fit no parameter are refused."""
+        bound = dict(zip(self.positional, args, strict=False))
+        further = tuple(args[len(self.positional) :])
+        if further and self.rest is None:
+            name = f"number {len(self.positional) + 1}"
+            names = ", ".join(self.positional)
+            raise InputError(name, "is one too many", f"the model takes {names}")
+        for name in bound.keys() & kwargs.keys():
+            raise InputError(name, "is given twice", f"pass {name} once")
+        return {**bound, **({self.rest: further} if self.rest and further else {}), **kwargs}
+
+    def split(self, inputs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The reverse of `bind`: positional arguments only where they must be."""
+        if self.rest is not None and self.rest in inputs:
+            taken = [name for name in self.positional if name in inputs]
+            args = (*(inputs[name] for name in taken), *inputs[self.rest])
+            left = inputs.keys() - {*taken, self.rest}
+        else:
+            args = tuple(inputs[name] for name in self.positional if name in self.positional_only)
+            left = inputs.keys() - self.positional_only
+        return args, {name: value for name, value in inputs.items() if name in left}
+
+
+class CallForm:
+    """The arguments of the captured call, without its tensors."""
+
+    def __init__(self, parameters: Parameters, inputs: Mapping[str, Any]) -> None:
+        self.parameters = parameters
+        self.names = tuple(inputs)
+        self.paths = tuple(path for path, _ in leaves_of(inputs))
+        self.leaves, self._spec = pytree.tree_flatten(dict(inputs))
+        self.is_tensor = tuple(map(is_array, self.leaves))
+        self._plain = all(self.is_tensor) and len(self.leaves) == len(self.names)
+        self.leaves = [None if is_array(leaf) else leaf for leaf in self.leaves]
+
+    def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The leaves of a call, in the order of the captured one; what differs is refused."""
+        given = self.parameters.bind(args, kwargs)
+        if given.keys() != set(self.names):
+            given = self._same_names(given)
+        if self._plain:
+            return [given[name] for name in self.names]
+        leaves, spec = pytree.tree_flatten({name: given[name] for name in self.names})
+        if spec != self._spec:
+            raise self._other_containers(given)
+        self._check_constants(leaves)
+        return leaves
+
+    def _same_names(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """None for a parameter that was not captured says nothing."""
+        said = {n: value for n, value in given.items() if value is not None or n in self.names}
+        for name in (name for name in self.names if name not in said):
+            if self._captured(name) is None:
+                said[name] = None
+                continue
+            raise InputError(name, "is missing; the model was compiled with it", f"pass {name}=...")
+        for name in said.keys() - set(self.names):
+            problem = "was not given when the model was compiled"
+            raise InputError(name, problem, f"compile(model, kwargs={{..., '{name}': ...}})")
+        return said
+
+    def _captured(self, name: str) -> object:
+        """The constant that a parameter had; a tensor or a container is not None."""
+        if name not in self.paths:
+            return ...
+        number = self.paths.index(name)
+        return ... if self.is_tensor[number] else self.leaves[number]
+
+    def _other_containers(self, given: Mapping[str, Any]) -> InputError:
+        for name, spec in zip(self.names, self._spec.children(), strict=True):
+            found = pytree.tree_structure(given[name])
+            if found != spec:
+                problem = f"is built as {_shown(found)}, the model was compiled with {_shown(spec)}"
+                return InputError(name, problem, f"pass '{name}' in the same containers")
+        raise AssertionError("one of the arguments is built differently")
+
+    def _check_constants(self, leaves: Sequence[Any]) -> None:
+        for leaf, known, tensor, path in zip(
+            leaves, self.leaves, self.is_tensor, self.paths, strict=True
+        ):
+            if tensor or leaf is known:
+                continue
+            if type(leaf) is not type(known) or leaf != known:
+                problem = f"is {leaf!r}, the model was compiled with {known!r}"
+                raise InputError(path, problem, f"pass {known!r}, or compile again for {leaf!r}")
+
+
+def _shown(spec: Any) -> str:
+    """`tuple of 2`, or `a tensor or constant`."""
+    if spec.is_leaf():
+        return "one tensor or constant"
+    return f"{getattr(spec.type, '__name__', spec.type)} of {len(spec.children())}"

@@ -1,0 +1,179 @@
+"""What a captured program says of its sizes: torch's conditions as predicates.
+
+A guard is a condition that the model's Python code met and that chose what was captured
+(`if seq > 1:`). Guards inside torch's own code are left out: they choose between ways to compute
+the same thing, or say what the ops say themselves, whose sizes are inferred anew. A condition in
+the model's code is required: proven, or checked by every call.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+
+from anyshape.base.location import Location
+from anyshape.frontend.builder.tracer import Tracer
+from anyshape.frontend.torch_export.symbols import dim_of
+from anyshape.sym import Dim, Equal, NotEqual, Predicate
+
+_TORCH = str(Path(torch.__file__).parent)
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Conditions that hold together."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Conditions of which at least one holds."""
+
+    parts: tuple[Condition, ...]
+
+
+Condition = Predicate | bool | AllOf | OneOf
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition over torch's symbols (a sympy expression), the line that met it, and the text of
+    the condition before symbols turned out to be others, or numbers."""
+
+    expression: Any
+    place: Location | None
+    met_as: str
+
+
+def model_guards(program: Any) -> list[Guard]:
+    """The guards of an exported program that its model's code made."""
+    environment = shape_environment(program)
+    if environment is None:
+        return []
+    replaced = environment.replacements  # symbols that turned out to be others
+    found = ((guard.expr, _place(guard.sloc)) for guard in environment.guards)
+    return [
+        Guard(expression.xreplace(replaced).xreplace(replaced), place, str(expression))
+        for expression, place in found
+        if not _is_torch(place)
+    ]
+
+
+def was_traced_here(program: Any) -> bool:
+    """Whether torch still knows who asked what; a program from a file has only the text."""
+    environment = shape_environment(program)
+    return environment is not None and bool(environment.guards)
+
+
+def shape_environment(program: Any) -> Any:
+    """Where torch keeps what it knows of the symbols; None in a program without any."""
+    for node in program.graph.nodes:
+        value = node.meta.get("val") if node.op == "placeholder" else None
+        sizes: Any = value.shape if isinstance(value, torch.Tensor) else ()
+        for size in sizes:
+            if isinstance(size, torch.SymInt):
+                return cast(Any, size).node.shape_env
+    return None
+
+
+def is_symbolic(size: Any) -> bool:
+    """Whether a size is an expression of torch's that has not turned out to be a number."""
+    own: Any = size
+    return isinstance(size, torch.SymInt) and not own.node.expr.is_Integer
+
+
+def _place(source: Any) -> Location | None:
+    frame = source.framework_loc
+    if frame is None or isinstance(frame, str):
+        return None
+    return Location(str(frame.filename), int(frame.lineno or 0))
+
+
+def _is_torch(place: Location | None) -> bool:
+    return place is None or place.file.startswith(_TORCH)
+
+
+# --- conditions -----------------------------------------------------------------------------------
+
+
+def condition_of(expression: Any, names: Mapping[str, Dim]) -> Condition:
+    """A condition that torch keeps as a sympy expression."""
+    kind = type(expression).__name__
+    if kind in _JOINED:
+        parts = (condition_of(part, names) for part in expression.args)
+        return _JOINED[kind](tuple(parts))
+    if kind == "Not":
+        return negated(condition_of(expression.args[0], names))
+    if kind in ("BooleanTrue", "BooleanFalse"):
+        return kind == "BooleanTrue"
+    left, right = (dim_of(side, names) for side in expression.args)
+    return _RELATIONS[kind](left, right)
+
+
+_JOINED: dict[str, Callable[[tuple[Condition, ...]], Condition]] = {"And": AllOf, "Or": OneOf}
+_RELATIONS: dict[str, Callable[[Dim, Dim], Predicate]] = {
+    "Equality": Equal, "Unequality": NotEqual, "LessThan": operator.le,
+    "StrictLessThan": operator.lt, "GreaterThan": operator.ge, "StrictGreaterThan": operator.gt,
+}  # fmt: skip
+
+
+def negated(condition: Condition) -> Condition:
+    match condition:
+        case bool():
+            return not condition
+        case AllOf(parts):
+            return OneOf(tuple(map(negated, parts)))
+        case OneOf(parts):
+            return AllOf(tuple(map(negated, parts)))
+        case _:
+            opposite = condition.negation
+            assert opposite is not None, f"torch makes no {type(condition).__name__}"
+            return opposite
+
+
+def require(tracer: Tracer, condition: Condition, why: str) -> None:
+    """Proven now, or checked by every call. Facts hold no alternatives: they must be decided."""
+    match condition:
+        case True:
+            pass
+        case AllOf(parts):
+            for part in parts:
+                require(tracer, part, why)
+        case OneOf(parts):
+            _require_one(tracer, parts, why)
+        case False:
+            raise tracer.refuse(f"{why}, which never holds", "change the condition in the model")
+        case _:
+            tracer.require(condition, why)
+
+
+def _require_one(tracer: Tracer, parts: tuple[Condition, ...], why: str) -> None:
+    open_ = [part for part in parts if not _refuted(tracer, part)]
+    if any(_proven(tracer, part) for part in open_):
+        return
+    if len(open_) != 1:
+        fix = "declare the axes so that one of the alternatives is known, or write two ifs"
+        raise tracer.refuse(f"{why}: either may hold, and that cannot be checked", fix)
+    require(tracer, open_[0], why)
+
+
+def _proven(tracer: Tracer, condition: Condition) -> bool:
+    match condition:
+        case bool():
+            return condition
+        case AllOf(parts):
+            return all(_proven(tracer, part) for part in parts)
+        case OneOf(parts):
+            return any(_proven(tracer, part) for part in parts)
+        case _:
+            return tracer.proves(condition)
+
+
+def _refuted(tracer: Tracer, condition: Condition) -> bool:
+    return _proven(tracer, negated(condition))

@@ -1,0 +1,90 @@
+"""Sizes for the example that a model is captured with.
+
+torch records what the model does with one example. Its sizes must say nothing about others: axes
+that are equal by chance would look like one axis, and 0 and 1 are treated apart by many programs.
+So named axes get sizes of our own choice, at least 2, all different, as their declarations allow.
+The sizes are all that changes: nothing is computed with the example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from anyshape.base.errors import AxisConflictError, SizeSource
+from anyshape.frontend.torch_export.axes import NamedAxes, Places, leaves_of
+from anyshape.sym import Axis, Symbol
+
+_TRIED = 64
+"""How many sizes are looked at for an axis before one that is taken twice is accepted."""
+
+
+def with_sizes(
+    inputs: Mapping[str, Any], named: NamedAxes, sizes: Mapping[Symbol, int]
+) -> dict[str, Any]:
+    """The inputs with tensors of these sizes where axes are named."""
+    leaves, spec = pytree.tree_flatten(dict(inputs))
+    resized = [_resized(*pair, sizes) for pair in zip(leaves, named.leaves, strict=True)]
+    return pytree.tree_unflatten(resized, spec)
+
+
+def example_sizes(axes: Sequence[Axis]) -> dict[Symbol, int]:
+    """A size for each axis."""
+    sizes: dict[Symbol, int] = {}
+    for axis in axes:
+        sizes[axis.symbol] = _size(axis, frozenset(sizes.values()))
+    return sizes
+
+
+def own_sizes(inputs: Mapping[str, Any], named: NamedAxes) -> dict[Symbol, int]:
+    """The sizes that the user's example has."""
+    sizes = example_sizes(named.axes)
+    for (_, leaf), places in zip(leaves_of(inputs), named.leaves, strict=True):
+        for position, dim in places.items():
+            if dim.symbol is not None:
+                sizes[dim.symbol] = int(leaf.shape[position])
+    return sizes
+
+
+def _size(axis: Axis, taken: frozenset[int]) -> int:
+    allowed = [size for size, _ in zip(_allowed(axis), range(_TRIED), strict=False)]
+    telling = [size for size in allowed if size >= 2] or allowed
+    return next((size for size in telling if size not in taken), telling[0])
+
+
+def _allowed(axis: Axis) -> Iterator[int]:
+    """The sizes that a declaration allows, ascending; odd ones are what programs meet rarely."""
+    for low, high in axis.ranges:
+        start = -(-max(low, 3) // axis.multiple_of) * axis.multiple_of
+        if high is not None and start > high:
+            start = -(-low // axis.multiple_of) * axis.multiple_of
+        for size in count(start, axis.multiple_of):
+            if high is not None and size > high:
+                break
+            yield size
+
+
+def _resized(leaf: Any, places: Places, sizes: Mapping[Symbol, int]) -> Any:
+    if not places:
+        return leaf
+    shape = list(leaf.shape)
+    for position, dim in places.items():
+        shape[position] = dim.evaluate(sizes)
+    return torch.zeros(shape, dtype=leaf.dtype)
+
+
+def check_one_size_each(inputs: Mapping[str, Any], named: NamedAxes) -> None:
+    """An axis named twice has one size in the user's example."""
+    seen: dict[str, SizeSource] = {}
+    for (path, leaf), places in zip(leaves_of(inputs), named.leaves, strict=True):
+        for position, dim in places.items():
+            if dim.symbol is None:
+                continue
+            name = dim.symbol.name
+            here = SizeSource(f"input '{path}'", position, int(leaf.shape[position]), name)
+            if seen.setdefault(name, here).size != here.size:
+                raise AxisConflictError(name, seen[name], here)

@@ -1,0 +1,55 @@
+"""What torch.export refuses, in the words of the user's model: its line, and what to change."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from traceback import extract_tb
+from typing import Any
+
+import torch
+
+from anyshape.base.errors import AnyshapeError, TraceError
+from anyshape.base.location import Location
+
+_TORCH = str(Path(torch.__file__).parent)
+_OURS = str(Path(__file__).parents[2])
+
+
+def in_words_of_model(error: Exception, module: Any) -> Exception:
+    """The error to raise instead; a defect of the model itself stays as Python reports it."""
+    if isinstance(error, AnyshapeError):
+        return error
+    name, place = type(module).__name__, place_of_error(error)
+    if "data-dependent" in str(error):
+        condition = re.search(r"data-dependent expression (.+?) \(", str(error))
+        about = f" ({condition[1]})" if condition else ""
+        return TraceError(
+            name,
+            f"the model's Python code needs the data of a tensor{about}",
+            "choose with torch.where, or torch.cond(pred, true_fn, false_fn, operands)",
+            place,
+        )
+    if not type(error).__module__.startswith("torch."):
+        return error
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return TraceError(name, f"torch.export refuses it: {lines[0]}", _suggestion(lines), place)
+
+
+def _suggestion(lines: list[str]) -> str:
+    """torch's own suggestions, if it has any."""
+    found = [number for number, line in enumerate(lines) if "Suggested fixes" in line]
+    if found:
+        return "; ".join(line.strip() for line in lines[found[0] + 1 :] if line.strip())
+    return "change that line so that torch.export.export accepts the model"
+
+
+def place_of_error(error: BaseException) -> Location | None:
+    """The innermost line of the traceback that is the model's own."""
+    frames = [*extract_tb(error.__traceback__)]
+    if error.__cause__ is not None or error.__context__ is not None:
+        inner = error.__cause__ or error.__context__
+        assert inner is not None
+        frames += extract_tb(inner.__traceback__)
+    own = [f for f in frames if not f.filename.startswith((_TORCH, _OURS, "<"))]
+    return Location(own[-1].filename, own[-1].lineno or 0) if own else None

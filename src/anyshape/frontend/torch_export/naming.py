@@ -1,0 +1,151 @@
+"""Which axis stands for which of torch's symbols.
+
+    s43 -> batch
+
+Names come, in this order, from `axes` where an input has the symbol as a whole size, from
+`names`, from the `Dim` the program was exported with, and last from torch's own symbol. The
+ranges that torch keeps for a symbol become those of the axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export.graph_signature import InputKind
+
+from anyshape.base.errors import AxisDeclarationError
+from anyshape.base.location import Location
+from anyshape.frontend.torch_export.axes import NamedAxes, Places, is_bare
+from anyshape.frontend.torch_export.conditions import is_symbolic, model_guards, shape_environment
+from anyshape.frontend.torch_export.symbols import limits_of
+from anyshape.sym import Axis, Dim
+
+
+@dataclass(frozen=True)
+class Naming:
+    """The axes of a captured program, the dims of its symbols, and those given by position."""
+
+    axes: tuple[Axis, ...]
+    dims: Mapping[str, Dim]  # by torch's symbol
+    places: tuple[Places, ...]  # by leaf of the inputs
+    declared: tuple[Axis, ...] = ()  # those whose ranges the user promised
+
+
+def naming_of(
+    program: Any,
+    named: NamedAxes,
+    names: Mapping[str, str],
+    *,
+    torch_ranges: bool,
+    refused_at: Location | None = None,
+) -> Naming:
+    """The names of a program's symbols; `names` are by torch's symbol or the `Dim`'s name.
+
+    With `torch_ranges` the ranges that torch keeps are part of what the user exported; else they
+    are torch's own findings, and the declared axes hold. `refused_at` is the line that refused
+    other sizes than those of the example.
+    """
+    dims: dict[str, Dim] = {}
+    sizes = _input_sizes(program)
+    for shape, places in zip(sizes, named.leaves, strict=True):
+        for position, dim in places.items():
+            symbol = _symbol(shape[position])
+            if symbol is not None:
+                dims.setdefault(symbol, dim)
+            elif not is_symbolic(shape[position]):
+                raise _fixed(program, str(dim), int(shape[position]), refused_at)
+    known = _dim_names(program)
+    for symbol in _symbols(sizes):
+        own = known.get(symbol, symbol)
+        dims.setdefault(symbol, Dim.of(names.get(symbol, names.get(own, own))))
+    if torch_ranges:
+        return Naming(_with_ranges(program, named.axes, dims), dims, named.leaves)
+    declared = tuple(axis for axis in named.axes if not is_bare(axis))
+    return Naming(named.axes, dims, named.leaves, declared)
+
+
+def _fixed(program: Any, axis: str, size: int, refused_at: Location | None) -> AxisDeclarationError:
+    """For a named axis of which the model allows one size."""
+    met = [guard.place for guard in model_guards(program) if f", {size})" in guard.met_as]
+    where = ", ".join(str(place) for place in met or [refused_at] if place is not None)
+    problem = f"is dynamic, but the model fixes it to {size}" + (f" ({where})" if where else "")
+    fix = f"give None instead of '{axis}' and pass size {size}, or change the model there"
+    return AxisDeclarationError(axis, problem, fix)
+
+
+def user_inputs(program: Any) -> list[Any]:
+    """The nodes of what a caller passes, in order."""
+    specs = program.graph_signature.input_specs
+    nodes = [node for node in program.graph.nodes if node.op == "placeholder"]
+    return [n for n, s in zip(nodes, specs, strict=True) if s.kind is InputKind.USER_INPUT]
+
+
+def _input_sizes(program: Any) -> list[Sequence[Any]]:
+    values = (node.meta.get("val") for node in user_inputs(program))
+    return [value.shape if isinstance(value, torch.Tensor) else () for value in values]
+
+
+def _symbol(size: Any) -> str | None:
+    expression: Any = size.node.expr if is_symbolic(size) else None
+    return None if expression is None or not expression.is_Symbol else str(expression.name)
+
+
+def _symbols(sizes: Sequence[Sequence[Any]]) -> list[str]:
+    """All symbols in the sizes of inputs, in order of appearance."""
+    found: dict[str, None] = {}
+    for size in (size for shape in sizes for size in shape if is_symbolic(size)):
+        for symbol in sorted(size.node.expr.free_symbols, key=str):
+            found.setdefault(symbol.name)
+    return list(found)
+
+
+def _dim_names(program: Any) -> dict[str, str]:
+    """The names of the `Dim` objects behind symbols, as far as torch remembers them."""
+    environment = shape_environment(program)
+    if environment is None:
+        return {}
+    given = environment.source_name_to_debug_name
+    names: dict[str, str] = {}
+    for symbol, sources in environment.var_to_sources.items():
+        for source in sources:
+            name = given.get(source.name, source.name)
+            if name.isidentifier():
+                names.setdefault(symbol.name, name)
+    return names
+
+
+# --- ranges ---------------------------------------------------------------------------------------
+
+
+def _with_ranges(program: Any, given: Sequence[Axis], dims: Mapping[str, Dim]) -> tuple[Axis, ...]:
+    axes = {axis.name: axis for axis in given}
+    for expression, limits in program.range_constraints.items():
+        dim = dims.get(str(expression))
+        if dim is not None and dim.symbol is not None:
+            name = dim.symbol.name
+            axes[name] = _within(axes.get(name, Axis(name)), *limits_of(limits))
+    return tuple(axes.values())
+
+
+def _within(axis: Axis, low: int, high: int | None) -> Axis:
+    """The axis as far as torch's range goes."""
+    ranges: list[tuple[int, int | None]] = []
+    for start, stop in axis.ranges:
+        first = max(start, low)
+        last = stop if high is None else high if stop is None else min(stop, high)
+        if last is None or first <= last:
+            ranges.append((first, last))
+    if not ranges:
+        allowed = f"{low}..{'' if high is None else high}"
+        problem = f"is declared {axis.ranges_text}, but was exported for {allowed}"
+        raise AxisDeclarationError(axis.name, problem, "declare a range inside that one")
+    likely = tuple(size for size in axis.likely if any(_inside(size, r) for r in ranges))
+    return Axis(axis.name, multiple_of=axis.multiple_of, likely=likely, ranges=ranges)
+
+
+def _inside(size: int, limits: tuple[int, int | None]) -> bool:
+    low, high = limits
+    return low <= size and (high is None or size <= high)

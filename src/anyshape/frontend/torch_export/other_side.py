@@ -1,0 +1,66 @@
+"""Conditions that make no difference.
+
+A model's code may ask whether a size is 1 and do the same either way (`causal = seq > 1 and mask
+is None and ...`, with a mask). The captured program then seems to hold for one side only. So where
+a condition leaves out size 1, the model is captured a second time with that condition answered the
+other way: if the same graph comes out, the condition is none.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sympy  # pyright: ignore[reportMissingTypeStubs]  torch brings it
+import torch
+
+from anyshape.frontend.torch_export.conditions import Guard
+
+_TORCH = str(Path(torch.__file__).parent)
+
+
+def leaving_out_one(guards: Sequence[Guard]) -> dict[str, Guard]:
+    """By symbol, a condition on it alone that its size 1 does not meet, if there is only one."""
+    found: dict[str, dict[str, Guard]] = {}
+    for guard in guards:
+        symbols = list(guard.expression.free_symbols)
+        if len(symbols) == 1 and guard.expression.subs(symbols[0], 1) == sympy.false:
+            found.setdefault(symbols[0].name, {})[str(guard.expression)] = guard
+    return {name: next(iter(kinds.values())) for name, kinds in found.items() if len(kinds) == 1}
+
+
+@contextmanager
+def answered_otherwise(guard: Guard) -> Generator[None]:
+    """Within, whoever is not torch itself and asks this condition gets the other answer."""
+    symbolic: Any = torch.SymBool
+    own = symbolic.__bool__
+
+    def answer(condition: Any) -> bool:
+        asker = sys._getframe(1).f_code.co_filename  # pyright: ignore[reportPrivateUsage]
+        flipped = not asker.startswith(_TORCH) and _is_same(condition.node.expr, guard)
+        return own(condition) != flipped
+
+    # torch notes who asked and looks past its own file, in which the method it replaces stands.
+    answer.__code__ = answer.__code__.replace(co_filename=str(torch.__file__))
+    symbolic.__bool__ = answer
+    try:
+        yield
+    finally:
+        symbolic.__bool__ = own
+
+
+def _is_same(condition: Any, guard: Guard) -> bool:
+    """torch records the condition or, if it did not hold, the opposite."""
+    texts = {str(condition), str(sympy.Not(condition))}
+    return not texts.isdisjoint((guard.met_as, str(guard.expression)))
+
+
+def without(guards: Sequence[Guard], gone: Guard, otherwise: Sequence[Guard]) -> list[Guard]:
+    """The conditions without `gone`, if its other answer leads to no further ones."""
+    known = {str(guard.expression) for guard in guards}
+    if not all(str(guard.expression) in known for guard in otherwise):
+        return list(guards)
+    return [guard for guard in guards if str(guard.expression) != str(gone.expression)]

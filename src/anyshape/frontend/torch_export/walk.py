@@ -1,0 +1,109 @@
+"""Walks an fx graph: each node is looked up in the table and applied to what its arguments became.
+
+Used for whole programs and for the bodies of control flow. What the table lacks is collected
+first and reported at once, with counts and places.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import torch
+
+from anyshape.base.errors import UnsupportedModelError
+from anyshape.base.location import Location
+from anyshape.frontend.builder.arrays import as_array
+from anyshape.frontend.builder.convert import asarray
+from anyshape.frontend.torch_export.calls import TABLE, Call
+from anyshape.frontend.torch_export.dtypes import from_torch
+
+
+def target_name(node: Any) -> str:
+    """How the table calls what a node does."""
+    target = node.target
+    return str(target) if hasattr(target, "overloadpacket") else target.__name__
+
+
+def check_known(module: Any) -> None:
+    """Refuses a graph with ops that the table lacks, naming all of them."""
+    missing: dict[str, list[str]] = {}
+    for node in _nodes(module):
+        if node.op == "call_function" and target_name(node) not in TABLE:
+            missing.setdefault(target_name(node), []).append(str(place_of(node) or ""))
+    if missing:
+        fix = "write these parts of the model with other ops, or ask for them to be added"
+        raise UnsupportedModelError("the model", missing, fix)
+
+
+def _nodes(module: Any) -> Iterator[Any]:
+    """The nodes of a graph and of the bodies inside it."""
+    for part in module.modules():
+        if isinstance(part, torch.fx.GraphModule):
+            yield from part.graph.nodes
+
+
+class Walker:
+    """The values of one graph's nodes, and where in the model the walk is."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.values: dict[Any, Any] = {}
+        self.place: Location | None = None
+
+    def run(self) -> None:
+        """Applies every node that is not an input."""
+        for node in self.module.graph.nodes:
+            if node.op == "call_function":
+                self.place = place_of(node) or self.place
+                args, kwargs = self.argument(node.args), self.argument(node.kwargs)
+                self.values[node] = TABLE[target_name(node)](Call(node), *args, **kwargs)
+            elif node.op == "get_attr":
+                self.values[node] = self._attribute(node.target)
+
+    def results(self) -> list[Any]:
+        """What the graph returns, one by one."""
+        (output,) = (node for node in self.module.graph.nodes if node.op == "output")
+        returned: Any = self.argument(output.args[0])
+        return cast(list[Any], returned) if isinstance(returned, list) else [returned]
+
+    def argument(self, argument: Any) -> Any:
+        """What an argument of a node has become."""
+        if isinstance(argument, torch.fx.Node):
+            return self.values[argument]
+        if isinstance(argument, (list, tuple)):
+            return [self.argument(item) for item in cast(Sequence[Any], argument)]
+        if isinstance(argument, dict):
+            items = cast(dict[str, Any], argument).items()
+            return {name: self.argument(item) for name, item in items}
+        return from_torch(argument) if isinstance(argument, torch.dtype) else argument
+
+    def _attribute(self, path: str) -> Any:
+        found: Any = self.module
+        for name in path.split("."):
+            found = getattr(found, name)
+        return Body(found) if isinstance(found, torch.fx.GraphModule) else asarray(as_array(found))
+
+
+class Body:
+    """A branch or a loop's body: a graph that is walked where it is called."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        walker = Walker(self.module)
+        inputs = (node for node in self.module.graph.nodes if node.op == "placeholder")
+        walker.values.update(zip(inputs, arguments, strict=True))
+        walker.run()
+        return tuple(walker.results())
+
+
+_FRAME = re.compile(r'File "(.+?)", line (\d+)')
+
+
+def place_of(node: Any) -> Location | None:
+    """The line of the model that made a node: the innermost that torch recorded."""
+    found = _FRAME.findall(node.meta.get("stack_trace") or "")
+    return Location(found[-1][0], int(found[-1][1])) if found else None

@@ -1,0 +1,236 @@
+"""PyTorch modules and exported programs: called like the original, at any size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import anyshape as ash
+from anyshape.base.errors import FactViolationError
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
+
+BATCHES = [(2, 5), (1, 1), (0, 3), (7, 33)]
+
+
+def compiled(module: Any, *inputs: Any, **options: Any) -> Any:
+    return ash.compile(module.eval(), inputs, **options)
+
+
+def close(found: Any, wanted: Any) -> None:
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+class Everything(torch.nn.Module):
+    """Containers in and out, a constant argument, a size and None among the results."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(8, 8)
+
+    def forward(self, x: Any, pair: Any, *, scale: float = 1.0, mask: Any = None) -> Any:
+        first, second = pair["first"], pair["second"]
+        y = self.layer(x) * scale + first - second
+        y = y if mask is None else y.masked_fill(mask, 0.0)
+        return {"y": y, "sizes": (x.shape[1], None), "flat": y.reshape(-1, 8)}
+
+
+def everything(batch: int, seq: int) -> tuple[Any, Any]:
+    x, first, second = (torch.randn(batch, seq, 8) for _ in range(3))
+    mask = torch.rand(batch, seq, 1) > 0.5
+    return (x, {"first": first, "second": second}), {"scale": 0.5, "mask": mask}
+
+
+PLACES = ("batch", "seq", None)
+NAMED = {"x": PLACES, "pair": {"first": PLACES, "second": PLACES}, "mask": PLACES}
+
+
+def test_called_like_the_module() -> None:
+    torch.manual_seed(0)
+    module = Everything().eval()
+    args, kwargs = everything(1, 1)
+    fast = ash.compile(module, args, kwargs, axes=NAMED)
+    assert [axis.name for axis in fast.axes] == ["batch", "seq"]
+    for sizes in BATCHES:
+        args, kwargs = everything(*sizes)
+        with torch.no_grad():
+            wanted = module(*args, **kwargs)
+        found = fast(*args, **kwargs)
+        assert found["sizes"] == wanted["sizes"]
+        close(found["y"], wanted["y"])
+        close(found["flat"], wanted["flat"])
+    assert fast.specialize(batch=3, seq=4) is not None
+    assert "kernels" in str(fast.explain(batch=3, seq=4))
+
+
+def test_numpy_in_numpy_out() -> None:
+    module = torch.nn.Linear(8, 4).eval()
+    fast = ash.compile(module, (np.zeros((1, 8), np.float32),), axes={"input": ("n", None)})
+    x = np.random.default_rng(0).standard_normal((5, 8)).astype(np.float32)
+    found = fast(x)
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_allclose(found, module(torch.from_numpy(x)).detach().numpy(), rtol=1e-5)
+
+
+class Counting(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(1, dtype=torch.int64))
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x: Any) -> Any:
+        self.calls += 1
+        self.total.copy_(self.total + x.sum(0))
+        return x + self.total
+
+
+def test_buffers_that_a_model_updates_are_state() -> None:
+    module = Counting().eval()
+    fast = compiled(Counting(), torch.zeros(2, 3), axes={"x": ("n", None)})
+    for n in (4, 1, 0, 6):
+        x = torch.randn(n, 3)
+        close(fast(x), module(x))
+    assert fast.state["calls"].tolist() == [4]
+    np.testing.assert_allclose(fast.state["total"], module.total.numpy(), rtol=1e-5)
+
+
+class InPlace(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        x.mul_(2)
+        y = x[1:]
+        y += 1
+        return x.sum(0)
+
+
+def test_inputs_that_a_model_writes_into() -> None:
+    fast = compiled(InPlace(), torch.zeros(4, 3), axes={"x": (ash.Axis("n", min=1), None)})
+    for n in (3, 1, 8):
+        ours = torch.randn(n, 3)
+        theirs = ours.clone()
+        close(fast(ours), InPlace()(theirs))
+        close(ours, theirs)
+
+
+class Control(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        branch = torch.cond(x.sum() > 0, lambda v: v + 1, lambda v: v * 2, (x,))
+        count = torch._higher_order_ops.while_loop(
+            lambda i, v: i < 3, lambda i, v: (i + 1, v * 0.5), (torch.tensor(0), branch)
+        )
+        last, sums = torch._higher_order_ops.scan(
+            lambda carry, row: (carry + row, carry * 1.0), torch.zeros(3), x
+        )
+        return count[1], last, sums
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_control_flow(sign: int) -> None:
+    fast = compiled(Control(), torch.zeros(4, 3), axes={"x": ("n", None)}, executor="reference")
+    for n in (1, 2, 5):
+        x = torch.rand(n, 3) * sign
+        for found, wanted in zip(fast(x), Control()(x), strict=True):
+            close(found, wanted)
+
+
+# --- conditions on sizes --------------------------------------------------------------------------
+
+
+class Branching(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x * 2 if x.shape[0] > 3 else x
+
+
+def test_a_branch_on_sizes_is_checked_by_each_call() -> None:
+    fast = compiled(Branching(), torch.zeros(1, 2), axes={"x": ("n", None)})
+    found = [fast.source.facts.facts[0].predicate.holds({ash.Axis("n").symbol: n}) for n in (3, 4)]
+    held = 4 if found[1] else 3
+    x = torch.randn(held, 2)
+    close(fast(x), Branching()(x))
+    with pytest.raises(FactViolationError, match="the model's code was captured for this case"):
+        fast(torch.randn(7 - held, 2))
+
+
+class Indifferent(torch.nn.Module):
+    def forward(self, x: Any, mask: Any) -> Any:
+        causal = x.shape[-2] > 1 and mask is None
+        return torch.nn.functional.scaled_dot_product_attention(x, x, x, mask, is_causal=causal)
+
+
+def test_a_condition_that_makes_no_difference_is_none() -> None:
+    module = Indifferent()
+    x, mask = torch.zeros(1, 2, 1, 8), torch.ones(1, 1, 1, 1, dtype=torch.bool)
+    axes = {"x": ("batch", None, "seq", None), "mask": ("batch", None, "seq", "seq")}
+    fast = compiled(module, x, mask, axes=axes)
+    for batch, seq in ((2, 5), (1, 1), (3, 17)):
+        x, mask = torch.randn(batch, 2, seq, 8), torch.rand(batch, 1, seq, seq) > 0.3
+        mask |= torch.eye(seq, dtype=torch.bool)
+        close(fast(x, mask), module(x, mask))
+
+
+def test_expressions_over_axes() -> None:
+    class Join(torch.nn.Module):
+        def forward(self, past: Any, new: Any, mask: Any) -> Any:
+            return torch.cat([past, new], 1) * mask
+
+    places = {"past": ("b", "past"), "new": ("b", "seq"), "mask": ("b", "past + seq")}
+    fast = compiled(Join(), torch.zeros(1, 1), torch.zeros(1, 1), torch.zeros(1, 2), axes=places)
+    assert [axis.name for axis in fast.axes] == ["b", "past", "seq"]
+    for past, seq in ((0, 1), (4, 1), (3, 2)):
+        given = torch.randn(2, past), torch.randn(2, seq), torch.randn(2, past + seq)
+        close(fast(*given), Join()(*given))
+
+
+# --- exported programs ----------------------------------------------------------------------------
+
+
+def exported(module: Any, *inputs: Any, **shapes: Any) -> Any:
+    with torch.no_grad():
+        return torch.export.export(module.eval(), inputs, dynamic_shapes=shapes)
+
+
+def test_names_and_ranges_of_an_exported_program() -> None:
+    module = torch.nn.Linear(8, 4)
+    rows = torch.export.Dim("rows", min=2, max=64)
+    fast = ash.compile(exported(module, torch.zeros(6, 8), input={0: 2 * rows}))
+    (axis,) = fast.axes
+    assert (axis.name, axis.min, axis.max) == ("rows", 2, 64)
+    assert str(fast.source.body.params[0]) == "f32[2*rows, 8]"
+    x = torch.randn(10, 8)
+    close(fast(x), module(x).detach())
+
+
+def test_unnamed_symbols_can_be_named() -> None:
+    auto = torch.export.Dim.AUTO
+    program = exported(torch.nn.Linear(8, 4), torch.zeros(6, 8), input={0: auto})
+    by_place = ash.compile(program, axes={"input": ("rows", None)}, executor="reference")
+    symbol = str(program.graph_signature.user_inputs[0] and next(iter(program.range_constraints)))
+    by_symbol = ash.compile(program, names={symbol: "rows"}, executor="reference")
+    assert [a.name for a in by_place.axes] == [a.name for a in by_symbol.axes] == ["rows"]
+
+
+def test_dynamic_shapes_in_the_form_of_torch() -> None:
+    module = torch.nn.Linear(8, 4).eval()
+    shapes = {"input": {0: torch.export.Dim("rows", min=1, max=9)}}
+    fast = ash.compile(module, (torch.zeros(3, 8),), dynamic_shapes=shapes)
+    assert [(axis.name, axis.max) for axis in fast.axes] == [("rows", 9)]
+    close(fast(torch.ones(5, 8)), module(torch.ones(5, 8)).detach())
+
+
+class Wide(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x * 2 if x.shape[0] % 4 != 1 else x
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_conditions_of_an_exported_program(saved: bool, tmp_path: Any) -> None:
+    program = exported(Wide(), torch.zeros(6, 2), x={0: torch.export.Dim.AUTO})
+    if saved:
+        torch.export.save(program, tmp_path / "wide.pt2")
+        program = torch.export.load(tmp_path / "wide.pt2")
+    fast = ash.compile(program)
+    close(fast(torch.ones(8, 2)), torch.full((8, 2), 2.0))
+    with pytest.raises(FactViolationError, match="% 4"):
+        fast(torch.ones(9, 2))

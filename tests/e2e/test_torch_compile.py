@@ -1,0 +1,133 @@
+"""torch.compile with this backend: one graph for all sizes, breaks, changes, fallback."""
+
+from __future__ import annotations
+
+import tomllib
+import warnings
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from anyshape.api.dynamo_backend import anyshape, compiled_graphs
+from anyshape.base.errors import OptionError, UnsupportedModelError
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    torch._dynamo.reset()
+    with torch.no_grad():
+        yield
+
+
+def close(found: Any, wanted: Any) -> None:
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def compiled(module: Any, **options: Any) -> Any:
+    return torch.compile(module, backend=anyshape, dynamic=True, options=options or None)
+
+
+def layers() -> Any:
+    torch.manual_seed(0)
+    parts = torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 4)
+    return torch.nn.Sequential(*parts).eval()
+
+
+def test_one_graph_for_all_sizes() -> None:
+    module = layers()
+    fast = compiled(module)
+    for batch, seq in ((3, 5), (2, 9), (11, 4)):
+        x = torch.randn(batch, seq, 8)
+        close(fast(x), module(x))
+    (graph,) = compiled_graphs()
+    assert graph.executable is not None
+    assert len(graph.executable.axes) == 2
+    torch._dynamo.reset()
+    assert compiled_graphs() == ()
+
+
+def test_parameters_are_constants_until_they_change() -> None:
+    module = layers()
+    fast = compiled(module)
+    x = torch.randn(3, 5, 8)
+    close(fast(x), module(x))
+    (graph,) = compiled_graphs()
+    first = graph.executable
+    assert first is not None
+    assert first.source.inputs == tuple(name for name in first.source.inputs)
+    assert len(first.source.inputs) == 1
+    close(fast(x), module(x))
+    assert graph.executable is first
+    module[0].weight.mul_(3)
+    close(fast(x), module(x))
+    assert graph.executable is not first
+
+
+class Broken(torch.nn.Module):
+    """A graph break, an integer argument, views and sizes among the results, a write to x."""
+
+    def forward(self, x: Any, n: int) -> Any:
+        y = torch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)
+        if y.sum() > 0:
+            y = y + n
+        x.add_(1)
+        return y.reshape(-1), y.shape[1] * 2, y[:, :n], y.transpose(1, 2)
+
+
+def test_graph_breaks_views_and_integers() -> None:
+    module = Broken()
+    fast = compiled(module)
+    for n in (3, 5, 9):
+        ours = torch.randn(n, 4, 7 + n, 8)
+        theirs = ours.clone()
+        found, wanted = fast(ours, n), module(theirs, n)
+        assert found[1] == wanted[1]
+        for left, right in zip(found[::2], wanted[::2], strict=True):
+            close(left, right)
+        close(found[3], wanted[3])
+        close(ours, theirs)
+    assert len(compiled_graphs()) >= 2
+
+
+def test_mark_dynamic_bounds_become_the_range() -> None:
+    module = layers()
+    x = torch.randn(4, 8)
+    torch._dynamo.mark_dynamic(x, 0, min=2, max=64)
+    fast = torch.compile(module, backend=anyshape)
+    close(fast(x), module(x))
+    (graph,) = compiled_graphs()
+    assert graph.executable is not None
+    assert [(axis.min, axis.max) for axis in graph.executable.axes] == [(2, 64)]
+
+
+def test_fallback_only_when_told() -> None:
+    module = torch.nn.Sequential()
+    module.forward = lambda x: torch.linalg.qr(x)[0].abs()  # pyright: ignore
+    x = torch.randn(4, 4)
+    with pytest.raises(UnsupportedModelError, match="linalg_qr"):
+        compiled(module)(x)
+    torch._dynamo.reset()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        close(compiled(module, fallback=True)(x), torch.linalg.qr(x)[0].abs())
+    assert any("torch runs a graph instead of anyshape" in str(w.message) for w in said)
+
+
+def test_unknown_options_are_refused() -> None:
+    graph = torch.fx.symbolic_trace(torch.nn.Identity())
+    with pytest.raises(OptionError, match="options"):
+        anyshape(graph, [torch.zeros(1)], options={"speed": 11})
+    with pytest.raises(OptionError, match="mode"):
+        anyshape(graph, [torch.zeros(1)], mode="max-autotune")
+
+
+def test_the_entry_point_is_the_backend() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    module, name = project["entry-points"]["torch_dynamo_backends"]["anyshape"].split(":")
+    assert getattr(import_module(module), name) is anyshape
