@@ -44,6 +44,14 @@ def first_four(shape: Any) -> Any:
     return torch.randint(0, 4, tuple(shape))
 
 
+def halves(shape: Any) -> Any:
+    return torch.randn(shape).to(torch.bfloat16)
+
+
+def group_ends(shape: Any) -> Any:
+    return torch.tensor([2, 2, 5], dtype=torch.int32)
+
+
 def special(shape: Any) -> Any:
     values = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, 1.5])
     return values[torch.randint(0, 5, tuple(shape))]
@@ -227,6 +235,10 @@ add("aten.dot.default", (Input(("n",)), Input(("n",))))
 add("aten.linear.default", (X, Input((6, 4)), Input((6,))))
 add("aten.addmm.default", (Input((6,)), X, W), beta=2, alpha=0.5)
 add("aten.baddbmm.default", (Input((2, 5, 3)), Input((2, 5, 4)), Input((2, 4, 3))))
+add(
+    "aten._grouped_mm.default",
+    (Input((5, 16), halves), Input((3, 16, 8), halves), Input((3,), group_ends)),
+)
 HEADS = Input((2, 3, "n", 8))
 add("aten.scaled_dot_product_attention.default", (HEADS, HEADS, HEADS))
 CASES["aten._scaled_dot_product_flash_attention_for_cpu.default"] = Case(
@@ -314,13 +326,5 @@ case("aten._assert_tensor_metadata.default", X)(
     )[1:]
 )
 
-# Entries that are tested with whole models: they need more than one node.
-ELSEWHERE = frozenset(
-    {
-        "cond",
-        "while_loop",
-        "scan",
-        "transformers.grouped_mm_fallback.default",
-        "aten._grouped_mm.default",
-    }
-)
+# Entries that need bodies, or a package beside torch: tests/e2e/test_torch*.py has them.
+ELSEWHERE = frozenset({"cond", "while_loop", "scan", "transformers.grouped_mm_fallback.default"})
