@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from anyshape.api import dynamo_backend
 from anyshape.api.dynamo_backend import anyshape, compiled_graphs
 from anyshape.base.errors import OptionError, UnsupportedModelError
 
@@ -131,3 +132,21 @@ def test_the_entry_point_is_the_backend() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     module, name = project["entry-points"]["torch_dynamo_backends"]["anyshape"].split(":")
     assert getattr(import_module(module), name) is anyshape
+
+
+def test_a_graph_that_falls_back_later_has_its_new_parameters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module, x = torch.nn.Linear(8, 4).eval(), torch.randn(3, 8)
+    fast = compiled(module, fallback=True)
+    close(fast(x), module(x))
+    assert compiled_graphs()[-1].executable is not None
+
+    def unknown(*_: Any) -> Any:
+        raise UnsupportedModelError("the model", {"aten.linear.default": [""]}, "none")
+
+    monkeypatch.setattr(dynamo_backend, "import_fx_graph", unknown)
+    module.weight.mul_(2)
+    with pytest.warns(UserWarning, match="torch runs a graph instead of anyshape"):
+        close(fast(x), module(x))
+    assert compiled_graphs()[-1].executable is None

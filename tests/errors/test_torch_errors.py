@@ -208,3 +208,17 @@ def test_other_containers_and_constants() -> None:
         "input 'pair' is built as list of 2, the model was compiled with tuple of 2\n"
         "fix: pass 'pair' in the same containers"
     )
+
+
+def test_writing_to_a_slice_with_gaps() -> None:
+    class Gaps(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            y = x.clone()
+            y[:, ::2] = 0.0
+            return y
+
+    message = message_of(
+        TraceError, lambda: ash.compile(Gaps(), (zeros(2, 4),), axes={"x": ("n", None)})
+    )
+    assert "a slice with step 2 is written to" in message
+    assert message.endswith("fix: write to the elements with torch.scatter")

@@ -49,45 +49,66 @@ class BackendOptions:
         return BackendOptions(**(given or {}))
 
 
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A graph with its parameters as they were; without an Executable torch itself runs it."""
+
+    versions: tuple[tuple[int, int], ...]
+    executable: Executable | None = None
+    imported: ImportedProgram | None = None
+
+
 class DynamoGraph:
-    """One graph of dynamo's, compiled at the first call, when its parameters are known."""
+    """One graph of dynamo's, compiled at the first call, when its parameters are known.
+
+    May be called from many threads, also while parameters change: each call uses one `_Compiled`.
+    """
 
     def __init__(self, module: Any, constants: Sequence[int], options: BackendOptions) -> None:
         self.module = module
         self.options = options
-        self.executable: Executable | None = None
         self._constants = tuple(constants)
-        self._versions: list[tuple[int, int]] | None = None
-        self._imported: ImportedProgram | None = None
+        self._compiled: _Compiled | None = None
         self._lock = Lock()
 
-    def __call__(self, *args: Any) -> Sequence[Any]:
-        versions = [_version(args[number]) for number in self._constants]
-        if versions != self._versions:
-            with self._lock:
-                self._compile(args)
-                self._versions = versions
-        if self._imported is None or self.executable is None:
-            return self.module(*args)
-        results = self.executable(*graph_arrays(self._imported.sources, args, {}))
-        return returned_leaves(self._imported.returned, results, torch_out=True)
+    @property
+    def executable(self) -> Executable | None:
+        return self._compiled.executable if self._compiled else None
 
-    def _compile(self, args: Sequence[Any]) -> None:
+    def __call__(self, *args: Any) -> Sequence[Any]:
+        compiled = self._at(tuple(_version(args[number]) for number in self._constants), args)
+        if compiled.imported is None or compiled.executable is None:
+            return self.module(*args)
+        results = compiled.executable(*graph_arrays(compiled.imported.sources, args, {}))
+        return returned_leaves(compiled.imported.returned, results, torch_out=True)
+
+    def _at(self, versions: tuple[tuple[int, int], ...], args: Sequence[Any]) -> _Compiled:
+        """The graph with these parameters, compiled if they are new."""
+        compiled = self._compiled
+        if compiled is not None and compiled.versions == versions:
+            return compiled
+        with self._lock:
+            if self._compiled is None or self._compiled.versions != versions:
+                self._compiled = self._compile(versions, args)
+            return self._compiled
+
+    def _compile(self, versions: tuple[tuple[int, int], ...], args: Sequence[Any]) -> _Compiled:
         chosen = self.options
         constants = {number: args[number] for number in self._constants}
         try:
             imported = import_fx_graph(self.module, "graph", constants)
-            self.executable = compile_graph(
+            executable = compile_graph(
                 imported.graph,
                 executor=chosen.executor,
                 threads=chosen.threads,
                 strict=chosen.strict,
             )
-            self._imported = imported
+            return _Compiled(versions, executable, imported)
         except AnyshapeError as error:
             if not chosen.fallback:
                 raise
             warnings.warn(f"torch runs a graph instead of anyshape: {error}", stacklevel=2)
+            return _Compiled(versions)
 
 
 def _version(tensor: Any) -> tuple[int, int]:

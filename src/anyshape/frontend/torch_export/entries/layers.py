@@ -9,6 +9,7 @@ from anyshape.frontend.builder import compound
 from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.movement import gather
 from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.torch_export.calls import Call, entry
 
 
@@ -130,5 +131,6 @@ def embedding(
 @entry("aten.native_dropout.default")
 def dropout(call: Call, x: Tensor, p: float, train: bool | None) -> list[Tensor | None]:
     """In evaluation nothing is dropped."""
-    assert not train, "the program was exported in training mode"
+    if train:
+        raise active().refuse("dropout in training mode", "call model.eval() before exporting")
     return [cast_to(x, call.dtype), None]

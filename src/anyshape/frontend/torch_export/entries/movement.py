@@ -146,7 +146,10 @@ def slice_scatter(
     step: int = 1,
 ) -> Tensor:
     """The parts around the slice, and the source between them."""
-    assert step == 1, "slices with gaps go through scatter"
+    if step != 1:
+        raise active().refuse(
+            f"a slice with step {step} is written to", "write to the elements with torch.scatter"
+        )
     axis = normal_axis(dim, x.ndim)
     before = getitem(x, (*(slice(None),) * axis, slice(0, start or 0)))
     stop = before.shape[axis] + source.shape[axis]
