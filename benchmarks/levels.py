@@ -15,13 +15,14 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from benchmarks.harness.engines import EngineName, executable, traced
-from benchmarks.harness.model import Array, Binding, Model
+from benchmarks.harness.engines import EngineName, executable
+from benchmarks.harness.levels import level_1_seconds, level_2_seconds, passes
+from benchmarks.harness.model import Binding, Model
 from benchmarks.harness.process import in_fresh_process
 from benchmarks.harness.report import Row, Table, at_least, at_most, microseconds, number
 from benchmarks.harness.session import Session
 from benchmarks.harness.turns import OURS, Case, Contender, race
-from benchmarks.models import Add, Encoder, Mlp
+from benchmarks.workloads import Add, Encoder, Mlp
 
 # ruff: noqa: PLC0415 - anyshape is imported by the processes that use it
 
@@ -67,17 +68,6 @@ def calls(session: Session, title: str) -> None:
 # --- level 2 --------------------------------------------------------------------------------------
 
 
-def level_2_seconds(model: Model, chosen: Sequence[Binding]) -> list[float]:
-    """Level 2 of each binding, as the runtime counts it: all of it, without Python."""
-    compiled = executable(model)
-    spent: list[float] = []
-    for binding in chosen:
-        before = compiled.metrics().specialize_ns
-        compiled.specialize(**binding)
-        spent.append((compiled.metrics().specialize_ns - before) * 1e-9)
-    return spent
-
-
 def new_bindings(session: Session, title: str) -> None:
     """Level 2 of bindings that were never seen."""
     rows: list[Row] = []
@@ -87,31 +77,6 @@ def new_bindings(session: Session, title: str) -> None:
         met = at_most(median(spent), limit * 1e-6)
         rows.append(Row(label, cells, microseconds(median(spent)), f"≤ {limit}", met))
     session.show(Table(title, ("least", "most"), tuple(rows), "median"))
-
-
-def passes(model: Model, chosen: Sequence[Binding]) -> tuple[list[float], list[float]]:
-    """Seconds of a call at each binding, when it is new and when it is not.
-
-    Each is the median of five fresh Executables, so that a disturbed one does not decide. A sixth,
-    before them, keeps threads and clock busy until both have settled.
-    """
-    inputs = [model.inputs(binding) for binding in chosen]
-    _, *runs = [_two_passes(model, inputs) for _ in range(6)]
-    first, second = (zip(*(run[n] for run in runs), strict=True) for n in (0, 1))
-    return [median(times) for times in first], [median(times) for times in second]
-
-
-def _two_passes(
-    model: Model, inputs: Sequence[tuple[Array, ...]]
-) -> tuple[list[float], list[float]]:
-    compiled = executable(model)
-    spent: tuple[list[float], list[float]] = ([], [])
-    for times in spent:
-        for arrays in inputs:
-            start = time.perf_counter()
-            compiled(*arrays)
-            times.append(time.perf_counter() - start)
-    return spent
 
 
 def first_passes(session: Session, title: str) -> None:
@@ -178,17 +143,6 @@ def kernel_seconds(model: Model, folder: str) -> tuple[list[float], list[float]]
             load_code(code)
             times.append(time.perf_counter() - start)
     return spent
-
-
-def level_1_seconds(model: Model, folder: str) -> float:
-    """All of level 1, with a cache in a folder."""
-    import anyshape as ash
-    from anyshape.base.options import Options
-
-    graph = traced(model)
-    start = time.perf_counter()
-    ash.compile(graph, options=Options(cache_dir=Path(folder)))
-    return time.perf_counter() - start
 
 
 def compiling(session: Session, title: str) -> None:

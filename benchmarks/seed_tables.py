@@ -17,7 +17,7 @@ from benchmarks.harness.report import Row, Table, at_most, microseconds, number
 from benchmarks.harness.roofline import Roofline
 from benchmarks.harness.session import Session
 from benchmarks.harness.turns import OURS, Measured, race
-from benchmarks.models import Encoder, Mlp
+from benchmarks.workloads import Encoder, Mlp
 
 ENGINES: tuple[EngineName, ...] = (
     "anyshape", "torch", "torch.compile", "onnxruntime", "openvino",

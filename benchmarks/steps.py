@@ -1,6 +1,7 @@
-"""Where a row of `seed_tables` spends its time: every step by itself, nothing overlapping.
+"""Where a row of `seed_tables` or `models` spends its time: every step by itself, in order.
 
     python -m benchmarks.steps 4×128×256 [--calls 200]
+    python -m benchmarks.steps "GPT-2, prompt of 512" --calls 10
 
 A figure is the quickest of many calls. The rate counts the operations of the step's products.
 """
@@ -11,17 +12,28 @@ import argparse
 from typing import Any
 
 from benchmarks.harness.engines import executable
+from benchmarks.harness.model import Binding, Model
 from benchmarks.harness.report import Row, Table, microseconds, number, show
-from benchmarks.seed_tables import TABLES, Entry
+from benchmarks.seed_tables import TABLES
+from benchmarks.workloads import Gpt2, MiniLm, Moe
 from rich.console import Console
 
-ENTRIES = {entry.label: entry for entries in TABLES.values() for entry in entries}
+ROWS: dict[str, tuple[Model, Binding]] = {
+    entry.label: (entry.model, entry.binding) for entries in TABLES.values() for entry in entries
+} | {
+    "MiniLM, 1×24": (MiniLm(), {"batch": 1, "seq": 24}),
+    "MiniLM, 4×128": (MiniLm(), {"batch": 4, "seq": 128}),
+    "GPT-2, prompt of 512": (Gpt2(), {"batch": 1, "seq": 512, "past": 0}),
+    "GPT-2, a token after 100": (Gpt2(), {"batch": 1, "seq": 1, "past": 100}),
+    "experts, 1 token": (Moe(8), {"tokens": 1}),
+    "experts, 128 tokens": (Moe(8), {"tokens": 128}),
+}
 
 
-def measure(entry: Entry, calls: int) -> list[tuple[Any, float]]:
+def measure(model: Model, binding: Binding, calls: int) -> list[tuple[Any, float]]:
     """Each step, with the seconds of its quickest run."""
-    compiled = executable(entry.model)
-    inputs = entry.model.inputs(entry.binding)
+    compiled = executable(model)
+    inputs = model.inputs(binding)
     runs = [list(compiled.steps(*inputs)) for _ in range(calls)]
     return [
         (same[0], 1e-9 * min(run.nanoseconds for run in same)) for same in zip(*runs, strict=True)
@@ -48,10 +60,10 @@ def row(step: Any, seconds: float, whole: float) -> Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("row", choices=ENTRIES, help="a row of seed_tables")
+    parser.add_argument("row", choices=ROWS, help="what to take apart")
     parser.add_argument("--calls", type=int, default=200)
     options = parser.parse_args()
-    steps = measure(ENTRIES[options.row], options.calls)
+    steps = measure(*ROWS[options.row], options.calls)
     whole = sum(seconds for _, seconds in steps)
     rows = tuple(row(step, seconds, whole) for step, seconds in steps)
     columns = ("result", "µs", "GFLOP/s")

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from benchmarks.harness.model import Array, Model
+from benchmarks.harness.model import Array, Model, TorchModel, WrittenModel
 
 # ruff: noqa: PLC0415 - see above
 
@@ -45,6 +45,15 @@ class Engine(ABC):
 
 def traced(model: Model) -> Any:
     """The model as a graph of anyshape, with its weights as constants."""
+    if isinstance(model, TorchModel):
+        from benchmarks.harness.module_engines import captured
+
+        return captured(model).imported.graph
+    assert isinstance(model, WrittenModel), model
+    return _traced(model)
+
+
+def _traced(model: WrittenModel) -> Any:
     import anyshape as ash
 
     weights = model.weights()
@@ -65,7 +74,7 @@ def executable(model: Model, threads: int = 0) -> Any:
 
 
 class Anyshape(Engine):
-    def __init__(self, model: Model, threads: int) -> None:
+    def __init__(self, model: WrittenModel, threads: int) -> None:
         self._executable = executable(model, threads)
 
     def call(self, inputs: Sequence[Array]) -> Call:
@@ -87,7 +96,7 @@ class InNumpy(Protocol):
 
 
 class Numpy(Engine):
-    def __init__(self, model: Model, threads: int) -> None:
+    def __init__(self, model: WrittenModel, threads: int) -> None:
         if not isinstance(model, InNumpy):
             raise TypeError(f"{model} is not written for NumPy")
         self._model, self._weights = model, model.weights()
@@ -102,7 +111,7 @@ class Numpy(Engine):
 class Torch(Engine):
     """Eager, in inference mode."""
 
-    def __init__(self, model: Model, threads: int) -> None:
+    def __init__(self, model: WrittenModel, threads: int) -> None:
         torch = library("torch")
         torch.set_num_threads(threads)
         self._inference = torch.inference_mode
@@ -130,7 +139,7 @@ def _as_linear(torch: Any, weight: Array) -> Any:
 class TorchCompile(Torch):
     """`torch.compile(dynamic=True)`."""
 
-    def __init__(self, model: Model, threads: int) -> None:
+    def __init__(self, model: WrittenModel, threads: int) -> None:
         super().__init__(model, threads)
         self._compiled = library("torch").compile(super().function(), dynamic=True)
 
@@ -138,16 +147,19 @@ class TorchCompile(Torch):
         return self._compiled
 
 
+def onnxruntime_session(model: bytes, threads: int) -> Any:
+    """All optimizations, which is the default, and a pool of so many threads."""
+    onnxruntime = library("onnxruntime")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
 class OnnxRuntime(Engine):
-    def __init__(self, model: Model, threads: int) -> None:
+    def __init__(self, model: WrittenModel, threads: int) -> None:
         from benchmarks.harness.onnx_model import onnx_bytes
 
-        onnxruntime = library("onnxruntime")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        self._session = onnxruntime.InferenceSession(
-            onnx_bytes(model), options, providers=["CPUExecutionProvider"]
-        )
+        self._session = onnxruntime_session(onnx_bytes(model), threads)
         self._names = list(model.signature)
 
     def call(self, inputs: Sequence[Array]) -> Call:
@@ -158,20 +170,24 @@ class OnnxRuntime(Engine):
         return tuple(result)
 
 
+def openvino_compiled(model: Any, threads: int) -> Any:
+    """For single calls, in the precision that everybody has."""
+    settings = {
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_NUM_THREADS": threads,
+        "INFERENCE_PRECISION_HINT": "f32",
+    }
+    return library("openvino").Core().compile_model(model, "CPU", settings)
+
+
 class OpenVino(Engine):
     """Inputs and results are shared, not copied; results are valid until the next call."""
 
-    def __init__(self, model: Model, threads: int) -> None:
+    def __init__(self, model: WrittenModel, threads: int) -> None:
         from benchmarks.harness.onnx_model import onnx_bytes
 
-        core = library("openvino").Core()
-        settings = {
-            "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_NUM_THREADS": threads,
-            "INFERENCE_PRECISION_HINT": "f32",
-        }
-        compiled = core.compile_model(core.read_model(onnx_bytes(model)), "CPU", settings)
-        self._request = compiled.create_infer_request()
+        read = library("openvino").Core().read_model(onnx_bytes(model))
+        self._request = openvino_compiled(read, threads).create_infer_request()
 
     def call(self, inputs: Sequence[Array]) -> Call:
         infer, feeds = self._request.infer, dict(enumerate(inputs))
@@ -181,20 +197,30 @@ class OpenVino(Engine):
         return tuple(np.array(value) for value in result.values())
 
 
-def build(name: EngineName, model: Model, threads: int) -> Engine:
-    from benchmarks.harness.streaming import Copy, Read
+WRITTEN: Mapping[EngineName, Callable[[WrittenModel, int], Engine]] = {
+    "anyshape": Anyshape,
+    "numpy": Numpy,
+    "torch": Torch,
+    "torch.compile": TorchCompile,
+    "onnxruntime": OnnxRuntime,
+    "openvino": OpenVino,
+}
 
-    engines: dict[EngineName, Callable[[Model, int], Engine]] = {
-        "anyshape": Anyshape,
-        "numpy": Numpy,
-        "torch": Torch,
-        "torch.compile": TorchCompile,
-        "onnxruntime": OnnxRuntime,
-        "openvino": OpenVino,
-        "copy": Copy,
-        "read": Read,
-    }
-    return engines[name](model, threads)
+
+def build(name: EngineName, model: Model, threads: int) -> Engine:
+    """An engine with a model, on so many threads."""
+    if name in ("copy", "read"):
+        from benchmarks.harness.streaming import STREAMS
+
+        return STREAMS[name](model, threads)
+    if isinstance(model, TorchModel):
+        from benchmarks.harness.module_engines import MODULES
+
+        if name not in MODULES:
+            raise TypeError(f"{model} is not written for {name}")
+        return MODULES[name](model, threads)
+    assert isinstance(model, WrittenModel), model
+    return WRITTEN[name](model, threads)
 
 
 def computes(name: EngineName) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from benchmarks.harness.engines import library
-from benchmarks.harness.model import Model, Shape
+from benchmarks.harness.model import Shape, WrittenModel
 
 HEADER = '<ir_version: 9, opset_import: ["" : 20]>'
 
 
-def onnx_bytes(model: Model) -> bytes:
+def onnx_bytes(model: WrittenModel) -> bytes:
     """The model with its weights as initializers."""
     inputs = ", ".join(f"{_type(shape)} {name}" for name, shape in model.signature.items())
     statements = "\n".join(model.onnx())

@@ -14,7 +14,7 @@ import os
 import signal
 import statistics
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -26,6 +26,11 @@ from benchmarks.harness.model import Array, Binding, Model
 WARM_UP = 0.25  # of a slice, before its calls count
 FEWEST_CALLS = 1
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+KEPT = 4 << 30  # bytes
+ALLOCATOR = {
+    "GLIBC_TUNABLES": f"glibc.malloc.mmap_threshold={KEPT}:glibc.malloc.trim_threshold={KEPT}"
+}
+"""Large results stay with the process: otherwise torch pays for fresh pages in every call."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +70,9 @@ class EngineError(Exception):
 
 
 def time_calls(call: Call, seconds: float) -> Timing:
-    """Calls one by one, after some that do not count."""
+    """Calls one by one, after some that do not count; of no time at all, one call that does."""
     clock = time.perf_counter
     end = clock() + WARM_UP * seconds
-    call()
     while clock() < end:
         call()
     times: list[float] = []
@@ -122,7 +126,7 @@ class EngineProcess:
         self._connection, theirs = context.Pipe()
         arguments = (theirs, name, threads)
         self._process = context.Process(target=_serve, args=arguments, daemon=True)
-        with _limited_to(threads):
+        with _limited_to(threads, ALLOCATOR):
             self._process.start()
         theirs.close()
 
@@ -161,12 +165,13 @@ class EngineProcess:
 
 
 @contextmanager
-def _limited_to(threads: int) -> Generator[None]:
-    """What is started meanwhile inherits the last CPUs of ours, and counts of threads to match."""
+def _limited_to(threads: int, more: Mapping[str, str] | None = None) -> Generator[None]:
+    """What is started meanwhile inherits the last CPUs of ours, and an environment to match."""
     cpus = os.sched_getaffinity(0)
-    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    environment = dict.fromkeys(THREAD_VARIABLES, str(threads)) | dict(more or {})
+    before = {name: os.environ.get(name) for name in environment}
     os.sched_setaffinity(0, sorted(cpus)[-threads:])
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+    os.environ.update(environment)
     try:
         yield
     finally:
@@ -183,7 +188,10 @@ def _restore(name: str, value: str | None) -> None:
 
 
 def in_fresh_process(function: Callable[..., Any], *arguments: Any, threads: int = 2) -> Any:
-    """The result of a function of a module, called where nothing has been warmed up."""
+    """The result of a function of a module, called where nothing has been warmed up.
+
+    The C library is as users have it, because some of these functions look at its memory.
+    """
     context = multiprocessing.get_context("spawn")
     with _limited_to(threads), context.Pool(1, initializer=_die_with_parent) as pool:
         return pool.apply(function, arguments)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from benchmarks.harness.model import Binding, Model
 from benchmarks.harness.turns import Case, Contender, Measured, race
-from benchmarks.models import Dense, FiveOps
+from benchmarks.workloads import Dense, FiveOps
 
 LARGE = Dense(1024, 1024)
 LARGE_ROWS = {"rows": 1024}
 STREAM = {"rows": 16384, "columns": 1024}
-STREAM_BYTES = 4 * STREAM["rows"] * STREAM["columns"]
+BEYOND_CACHES = {"rows": 131_072, "columns": 1024}  # 512 MB
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,21 @@ class Roofline:
     def seconds(self, model: Model, binding: Binding) -> float:
         """The least that a model can take."""
         streamed = max(model.weight_bytes - self.cache_bytes, 0)
-        return max(model.flops(binding) / self.flops, streamed / self.read)
+        return max(model.flops(binding) / self.flops, model.readings * streamed / self.read)
 
 
-def roofline_cases(threads: int) -> tuple[Case, Case]:
-    """What `roofline` needs to have measured."""
-    streams = tuple(Contender(name, name, FiveOps(), threads) for name in ("copy", "read"))
+def roofline_cases(threads: int) -> tuple[Case, Case, Case]:
+    """What `roofline` needs to have measured.
+
+    A copy passes by the caches. Of what is read, some stays in the last cache from call to call,
+    unless there is much more of it.
+    """
     engines = ("anyshape", "torch", "onnxruntime")
+    copy, read = (Contender(name, name, FiveOps(), threads) for name in ("copy", "read"))
     return (
         race(f"peak of products, {threads} threads", LARGE, LARGE_ROWS, engines, threads),
-        Case(f"speed of memory, {threads} threads", STREAM, streams),
+        Case(f"copies, {threads} threads", STREAM, (copy,)),
+        Case(f"reads, {threads} threads", BEYOND_CACHES, (read,)),
     )
 
 
@@ -72,8 +77,12 @@ def _work(contender: Contender, binding: Binding) -> tuple[str, int]:
     """Operations of products, or bytes of memory, in one call."""
     match contender.engine:
         case "copy":
-            return "copy", 2 * STREAM_BYTES
+            return "copy", 2 * _stream_bytes(binding)
         case "read":
-            return "read", STREAM_BYTES
+            return "read", _stream_bytes(binding)
         case _:
             return "products", contender.model.flops(binding)
+
+
+def _stream_bytes(binding: Binding) -> int:
+    return 4 * binding["rows"] * binding["columns"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from benchmarks.harness.engines import EngineName
 from benchmarks.harness.report import Table, show, write_json
@@ -50,6 +52,7 @@ class Session:
         self._turns = Turns(QUICK if options.quick else NORMAL)
         self._tables: list[Table] = []
         self._measured: list[Measured] = []
+        self._records: dict[str, Any] = {}
         self._rooflines: dict[int, Roofline] = {}
 
     def __enter__(self) -> Session:
@@ -66,26 +69,53 @@ class Session:
         """Whether `--only` asks for a table."""
         return self._only.lower() in table.lower()
 
+    @property
+    def quick(self) -> bool:
+        """Whether the command line asks for less of everything."""
+        return self._quick
+
+    @property
+    def missed(self) -> bool:
+        """Whether some goal was not met."""
+        return any(row.met is False for table in self._tables for row in table.rows)
+
     def taking_part(self, engines: Sequence[EngineName]) -> tuple[EngineName, ...]:
         """All but those that the command line leaves out."""
         return tuple(name for name in engines if name not in self._without)
 
-    def measure(self, title: str, cases: Sequence[Case]) -> list[Measured]:
-        """All cases in turn, with a progress bar."""
-        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        text = TextColumn("{task.description}")
+    def measure(
+        self, title: str, cases: Sequence[Case], effort: Effort | None = None
+    ) -> list[Measured]:
+        """All cases in turn, with a progress bar; with the effort of the run, or another one."""
         done: list[Measured] = []
-        with Progress(
-            *columns, text, console=self._console, transient=True, disable=not self._shown
-        ) as progress:
+        with self._bar() as progress:
             task = progress.add_task(title, total=len(cases))
             for case in cases:
                 tell = functools.partial(self._tell, progress, task, title)
-                done.append(self._turns.measure(self._allowed(case), tell))
+                done.append(self._turns.measure(self._allowed(case), tell, effort))
                 progress.advance(task)
         self._measured += done
         self._tell_failures(done)
         return done
+
+    @contextmanager
+    def progress(self, title: str, total: int) -> Generator[Callable[[str], None]]:
+        """A bar for work of another kind: call what it gives with what begins now."""
+        with self._bar() as progress:
+            task = progress.add_task(title, total=total)
+
+            def advance(what: str) -> None:
+                self._tell(progress, task, title, what)
+                progress.advance(task)
+
+            yield advance
+
+    def _bar(self) -> Progress:
+        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        text = TextColumn("{task.description}")
+        return Progress(
+            *columns, text, console=self._console, transient=True, disable=not self._shown
+        )
 
     def _tell_failures(self, done: Sequence[Measured]) -> None:
         for measured in done:
@@ -113,6 +143,15 @@ class Session:
         self._tables.append(table)
         show(self._console, table)
 
+    def print(self, *lines: str) -> None:
+        """Text below the last table."""
+        for line in lines:
+            self._console.print(line, markup=False, highlight=False)
+
+    def record(self, name: str, figures: Any) -> None:
+        """What belongs in the file of figures and in no table."""
+        self._records[name] = figures
+
     def _finish(self) -> None:
         for found in self._rooflines.values():
             self._console.print(str(found))
@@ -128,6 +167,7 @@ class Session:
             "without": sorted(self._without),
             "load": self._load,
             "rooflines": rooflines,
+            **({"records": self._records} if self._records else {}),
         }
         write_json(self._output, facts, self._tables, self._measured)
         self._console.print(f"all figures: {self._output}")

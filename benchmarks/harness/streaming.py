@@ -134,3 +134,6 @@ class Read(_Stream):
     """All bytes of the input, summed."""
 
     name = "read"
+
+
+STREAMS = {"copy": Copy, "read": Read}

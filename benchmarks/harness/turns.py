@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from benchmarks.harness.engines import EngineName, computes
@@ -15,6 +16,7 @@ TOLERANCE = 1e-4  # of the largest value
 CLEARLY_QUICKER = 0.98
 OURS = "anyshape"
 REFERENCE: EngineName = "torch"
+Results: TypeAlias = tuple[Array, ...]
 
 
 @dataclass(frozen=True)
@@ -87,31 +89,34 @@ class Turns:
         self._effort = effort
         self._processes: dict[tuple[EngineName, int], EngineProcess] = {}
 
-    def measure(self, case: Case, progress: Callable[[str], None]) -> Measured:
+    def measure(
+        self, case: Case, progress: Callable[[str], None], effort: Effort | None = None
+    ) -> Measured:
         """Everybody's time; their results are checked against torch's before and after."""
-        measured = Measured(case)
+        measured, effort = Measured(case), effort or self._effort
         self._check_all(measured, progress)
         quiet = rounds = 0
-        while quiet < self._effort.settled and rounds < self._effort.most:
-            quiet = 0 if self._round(measured, progress) else quiet + 1
+        while quiet < effort.settled and rounds < effort.most:
+            quicker = self._round(measured, effort.seconds, progress)
+            quiet = 0 if quicker else quiet + 1
             rounds += 1
         self._check_all(measured, progress)
         return measured
 
     def _check_all(self, measured: Measured, progress: Callable[[str], None]) -> None:
         """Those that fail take no part, or no longer: their timings mean nothing."""
-        case = measured.case
+        case, expected = measured.case, dict[tuple[Model, int], Results]()
         for contender in case.contenders:
             if contender.label in measured.failures:
                 continue
             progress(f"{case.label}: checking {contender.label}")
             try:
-                self._check(contender, case.binding)
+                self._check(contender, case.binding, expected)
             except EngineError as error:
                 measured.failures[contender.label] = str(error)
                 measured.timings.pop(contender.label, None)
 
-    def _round(self, measured: Measured, progress: Callable[[str], None]) -> bool:
+    def _round(self, measured: Measured, seconds: float, progress: Callable[[str], None]) -> bool:
         """A slice for everybody; whether somebody's best call became clearly quicker."""
         case, quicker = measured.case, False
         for contender in case.contenders:
@@ -119,7 +124,7 @@ class Turns:
                 continue
             progress(f"{case.label}: {contender.label}")
             process = self._process(contender.engine, contender.threads)
-            timing = process.time(contender.model, case.binding, self._effort.seconds)
+            timing = process.time(contender.model, case.binding, seconds)
             before = measured.best(contender.label)
             quicker |= not timing.best >= CLEARLY_QUICKER * before
             measured.timings.setdefault(contender.label, []).append(timing)
@@ -134,13 +139,18 @@ class Turns:
             self._processes[engine, threads] = EngineProcess(engine, threads)
         return self._processes[engine, threads]
 
-    def _check(self, contender: Contender, binding: Binding) -> None:
+    def _check(
+        self, contender: Contender, binding: Binding, expected: dict[tuple[Model, int], Results]
+    ) -> None:
         """Builds the model, too: that happens at the first request."""
         model, threads = contender.model, contender.threads
         found = self._process(contender.engine, threads).outputs(model, binding)
-        if computes(contender.engine) and contender.engine != REFERENCE:
-            expected = self._process(REFERENCE, threads).outputs(model, binding)
-            require_close(found, expected)
+        if not computes(contender.engine) or contender.engine == REFERENCE:
+            return
+        if (model, threads) not in expected:
+            reference = self._process(REFERENCE, threads)
+            expected[model, threads] = reference.outputs(model, binding)
+        require_close(found, expected[model, threads])
 
 
 def require_close(found: Sequence[Array], expected: Sequence[Array]) -> None:

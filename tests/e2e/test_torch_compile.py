@@ -96,6 +96,23 @@ def test_graph_breaks_views_and_integers() -> None:
     assert len(compiled_graphs()) >= 2
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, k: x * 2 + k,
+        lambda x, k: x[k:] * 2,
+        lambda x, k: torch.roll(x, k, 0),
+        lambda x, k: x + torch.arange(x.shape[0]) * k,
+    ],
+    ids=["number", "bound", "distance", "factor"],
+)
+def test_integers_of_both_signs(function: Any) -> None:
+    fast = compiled(function)
+    x = torch.randn(7)
+    for k in (2, -2, -3, 5, 0, -4, 1, -1, 3):
+        close(fast(x, k), function(x, k))
+
+
 def test_mark_dynamic_bounds_become_the_range() -> None:
     module = layers()
     x = torch.randn(4, 8)

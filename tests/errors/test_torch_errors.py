@@ -52,7 +52,20 @@ def test_unknown_parts_are_counted_and_placed() -> None:
 
 class Sum(torch.nn.Module):
     def forward(self, x: Any, y: Any) -> Any:
-        return x + y
+        return x + y  # sum
+
+
+class Loop(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        total = x.sum(0)
+        for row in range(x.shape[0]):  # loop
+            total = total + x[row]
+        return total
+
+
+class Number(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x * x.argmax().item()  # number
 
 
 class Chooses(torch.nn.Module):
@@ -93,16 +106,56 @@ def capturing(module: Any, *inputs: Any, **axes: Any) -> Callable[[], object]:
 
 def test_a_branch_on_data() -> None:
     assert message_of(TraceError, capturing(Chooses(), zeros(2, 3), x=("n", None))) == (
-        f"Chooses ({line('data')}): the model's Python code needs the data of a tensor "
-        "(Eq(u0, 1))\n"
-        "fix: choose with torch.where, or torch.cond(pred, true_fn, false_fn, operands)"
+        f"Chooses ({line('data')}): the model's Python code needs the data of a tensor: "
+        "`if x.sum() > 0:  # data`\n"
+        "fix: choose with torch.where(condition, a, b), or with "
+        "torch.cond(condition, true_fn, false_fn, operands)"
     )
 
 
 def test_a_size_that_the_model_fixes() -> None:
     assert message_of(AxisDeclarationError, capturing(Fixed(), zeros(2, 16), x=("n", "seq"))) == (
-        f"axis 'seq' is dynamic, but the model fixes it to 16 ({line('fixed')})\n"
-        "fix: give None instead of 'seq' and pass size 16, or change the model there"
+        "axis 'seq' (input 'x', axis 1) is dynamic, but the model fixes it to 16 "
+        f"at {line('fixed')}: `return x + torch.ones(16)  # fixed`\n"
+        "fix: pass axes={'x': ('n', None), ...} and size 16, or change that line"
+    )
+
+
+def test_a_size_that_python_code_takes_as_a_number() -> None:
+    assert message_of(AxisDeclarationError, capturing(Loop(), zeros(5, 2), x=("n", None))) == (
+        "axis 'n' (input 'x', axis 0) is dynamic, but the model's code takes its size as a number "
+        f"at {line('loop')}: `for row in range(x.shape[0]):  # loop`\n"
+        "fix: use tensor ops or torch's scan instead of a Python loop over 'n'; or, for one size "
+        "only, pass axes={'x': (None, None), ...}"
+    )
+
+
+def test_as_many_results_as_an_axis_is_long() -> None:
+    class Apart(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.unbind(0)
+
+    assert message_of(AxisDeclarationError, capturing(Apart(), zeros(5, 2), x=("n", None))) == (
+        "axis 'n' (input 'x', axis 0) is dynamic, but the model's code takes its size as a number\n"
+        "fix: use tensor ops or torch's scan instead of a Python loop over 'n'; or, for one size "
+        "only, pass axes={'x': (None, None), ...}"
+    )
+
+
+def test_a_number_out_of_a_tensor() -> None:
+    assert message_of(TraceError, capturing(Number(), zeros(5), x=("n",))) == (
+        f"Number ({line('number')}): the model's code takes a number out of a tensor of i64\n"
+        "fix: keep it a tensor instead of calling .item() or int(), or compute it from sizes"
+    )
+
+
+def test_an_example_that_the_model_does_not_take() -> None:
+    message = message_of(TraceError, capturing(Sum(), zeros(2, 4), zeros(3, 5)))
+    begin = f"Sum ({line('sum')}): it fails at the example: `return x + y  # sum`: "
+    assert message.startswith(begin)  # torch's own words follow
+    assert message.endswith("\nfix: pass an example that the model itself takes")
+    assert message_of(InputError, capturing(Sum(), zeros(2, 4))) == (
+        "input 'y' is missing in the example call\nfix: compile(model, kwargs={..., 'y': ...})"
     )
 
 
@@ -124,8 +177,10 @@ def test_one_name_for_two_sizes() -> None:
 
 def test_two_names_for_one_size() -> None:
     action = capturing(Sum(), zeros(2, 4), zeros(2, 4), x=("n", None), y=("m", None))
-    assert "axes 'n' and 'm' have different names but must be equal" in message_of(
-        AxisNameConflictError, action
+    assert message_of(AxisNameConflictError, action) == (
+        "axes 'n' and 'm' have different names but must be equal: add: operands must broadcast at "
+        f"axis 0 ({line('sum')})\n"
+        "fix: use one name for both in axes="
     )
 
 
@@ -136,6 +191,9 @@ def test_axes_that_do_not_fit_the_example() -> None:
     assert message_of(InputError, capturing(Fixed(), zeros(2, 16), x=("n",))) == (
         "input 'x' has axes ('n',), the example is [2, 16]\n"
         "fix: give a name or None for each position"
+    )
+    assert message_of(InputError, capturing(Fixed(), zeros(2, 16), x=("n", 17))) == (
+        "input 'x' has 16 at axis 1, where axes say 17\nfix: pass an example with 17, or give None"
     )
 
 
@@ -184,12 +242,18 @@ def test_wrong_tensors(pair: Any) -> None:
     assert message_of(DTypeError, lambda: pair(x, x.double())) == (
         "input 'y': expected f32, got f64\nfix: pass y.to(torch.float32)"
     )
-    assert "input 'y' has rank 1" in message_of(RankMismatchError, lambda: pair(x, zeros(2)))
-    assert "input 'y' has size 5 at axis 1, expected 4" in message_of(
-        DimMismatchError, lambda: pair(x, zeros(2, 5))
+    assert message_of(RankMismatchError, lambda: pair(x, zeros(2))) == (
+        "input 'y' has rank 1, expected rank 2\n"
+        "  declared [n, 4], got shape [2]\n"
+        "fix: pass an array with 2 axes"
     )
-    assert "axis 'n' has conflicting sizes" in message_of(
-        AxisConflictError, lambda: pair(x, zeros(3, 4))
+    assert message_of(DimMismatchError, lambda: pair(x, zeros(2, 5))) == (
+        "input 'y' has size 5 at axis 1, expected 4\n"
+        "fix: pass size 4 there, or declare the axis dynamic"
+    )
+    assert message_of(AxisConflictError, lambda: pair(x, zeros(3, 4))) == (
+        "axis 'n' has conflicting sizes: input 'x' has 2 (axis 0), input 'y' has 3 (axis 0)\n"
+        "fix: make both sizes agree, or give one of them another axis name than 'n'"
     )
 
 

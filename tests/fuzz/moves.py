@@ -219,6 +219,22 @@ def _split(pairs: list[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[int, ..
     return tuple(i for i, _ in pairs), tuple(j for _, j in pairs)
 
 
+def computed_product(g: Generator) -> None:
+    """A matrix product with cheap ops in front of one operand or of both."""
+    x = g.tensor(lambda t: t.dtype in NUMERIC and t.rank >= 1)
+    depth, columns = x.tensor.shape[-1], Dim.of(g.rng.choice((1, 3, 65)))
+    one = g.builder.constant(np.ones((), x.tensor.dtype.numpy))
+    sides = [x, g.builder.emit("broadcast", one, shape=(depth, columns))]
+    for side in g.rng.choice(((0,), (1,), (0, 1))):
+        for _ in range(g.rng.randint(1, 3)):
+            op = g.rng.choice(("add", "mul", "maximum", "sub"))
+            sides[side] = g.builder.emit(op, sides[side], partner(g, sides[side]))
+    if sides[0].tensor.shape[-1] != depth or sides[1].tensor.shape != (depth, columns):
+        raise NotApplicableError  # a partner made it longer
+    last = sides[0].tensor.rank - 1
+    g.emit("dot", *sides, contract=((last,), (0,)), batch=((), ()))
+
+
 def row_compound(g: Generator) -> None:
     x = g.float_tensor(min_rank=1)
     name = g.rng.choice(["softmax", "log_softmax", "layer_norm", "rms_norm"])
@@ -256,6 +272,7 @@ def attention(g: Generator) -> None:
 
 SIMPLE: list[Move] = [
     elementwise, elementwise, elementwise, select, reduction, reshape, transpose, broadcast,
-    reverse, slice_, concat, pad, gather, source, dot, row_compound, dense, *ORDERED,
+    reverse, slice_, concat, pad, gather, source, dot, computed_product, row_compound, dense,
+    *ORDERED,
 ]  # fmt: skip
 RARE: list[Move] = [attention, gather_found, random_draw, entropy]

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from tests.fuzz.donated import check_donated
 from tests.fuzz.native import check_native, share_in_kernels
 from tests.fuzz.run import Tally, check
 
@@ -24,3 +25,11 @@ def test_random_graphs_run_natively(block: int) -> None:
     assert tally["runs"] > 10
     assert tally["in kernels"] > 30
     assert share_in_kernels(tally) > 0.8
+
+
+def test_random_graphs_with_donated_inputs() -> None:
+    tally: Counter[str] = Counter()
+    for seed in range(10):
+        check_donated(300_000 + seed, tally)
+    assert tally["runs"] > 8
+    assert tally["starts"] > 5

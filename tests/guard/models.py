@@ -169,6 +169,21 @@ def half(x: ash.bf16["a", "b"], w: ash.bf16["b", "c"]):
     return x @ w
 
 
+@ash.jit
+def computed_rows(x: ash.f32["a", "b", 33], s: ash.f32["a", 1, 1], y: ash.f32["a", "b", 33]):
+    return ash.relu(x * s + y) @ PACKED
+
+
+@ash.jit
+def computed_columns(x: ash.bf16["a", "b"], w: ash.bf16["b", "c"], keep: ash.bool["b", "c"]):
+    return x @ ash.where(keep, w, 0.0)
+
+
+@ash.jit
+def computed_few(x: ash.f32["a", "b"], w: ash.f32["c", "b"]):
+    return (x + 1.0) @ w.T
+
+
 EXPERTS = weight(3, 5, 70)
 
 
@@ -237,6 +252,7 @@ FAMILIES = {
     "cumulative": of(cumulative),
     "dot": of(packed, packed_odd, dynamic, transposed),
     "other dots": of(batched, one_row, wide, half),
+    "computed operands": of(computed_rows, computed_columns, computed_few),
     "grouped dot": of(grouped, grouped_packed, grouped_half),
     "attention": of(attention, causal, masked),
     "few queries": of(decoding, drafting),

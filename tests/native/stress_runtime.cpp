@@ -67,7 +67,7 @@ Graph random_graph(std::mt19937& rng, std::uint32_t steps) {
     description.symbols = 1;
     description.words = 2;
     description.window = std::uniform_int_distribution<std::uint32_t>(1, 8)(rng);
-    description.inputs = {{.name = "a", .type = {0, 64}, .rank = 1}};
+    description.inputs = {{.name = "a", .type = {0, 64}, .rank = 1, .order = {}}};
     description.buffers.emplace_back().kind = BufferKind::input;
     std::vector<std::set<std::uint32_t>> before(steps);       // through waits or the window
     std::vector<std::vector<std::uint32_t>> uses(steps + 1);  // steps, by value
@@ -99,7 +99,7 @@ Graph random_graph(std::mt19937& rng, std::uint32_t steps) {
         result.kind = step + 1 == steps ? BufferKind::output : BufferKind::arena;
         result.bytes = 1;
     }
-    description.outputs = {{.type = {0, 64}, .dims = {0}, .buffer = steps}};
+    description.outputs = {{.type = {0, 64}, .dims = {0}, .buffer = steps, .order = {}, .start = {}}};
     const auto precedes = [&](std::uint32_t a, std::uint32_t b) {
         return std::ranges::all_of(uses[a], [&](auto use) { return before[b - 1].contains(use); });
     };

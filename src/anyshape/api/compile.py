@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from sys import modules
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from anyshape.api.jit import Jitted
-from anyshape.base.errors import InputError
+from anyshape.base.errors import InputError, OptionError
 from anyshape.base.options import Options
-from anyshape.execute import Executable, ExecutorName, compile_graph
+from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph
 from anyshape.ir.graph import Graph
 
 if TYPE_CHECKING:
@@ -22,13 +23,8 @@ if TYPE_CHECKING:
 def compile(
     source: Graph | Jitted[..., Any],
     *,
-    executor: ExecutorName = "native",
-    threads: int = 0,
-    strict: bool = False,
-    deterministic: bool = False,
-    wait_for_team: bool = False,
-    memory_limit: int | None = None,
     options: Options | None = None,
+    **chosen: Unpack[ChoiceArguments],
 ) -> Executable: ...
 
 
@@ -41,13 +37,9 @@ def compile(
     axes: Mapping[str, Any] | None = None,
     dynamic_shapes: Any = None,
     names: Mapping[str, str] | None = None,
-    executor: ExecutorName = "native",
-    threads: int = 0,
-    strict: bool = False,
-    deterministic: bool = False,
-    wait_for_team: bool = False,
-    memory_limit: int | None = None,
+    consume: bool = False,
     options: Options | None = None,
+    **chosen: Unpack[ChoiceArguments],
 ) -> CompiledModule: ...
 
 
@@ -59,13 +51,9 @@ def compile(
     axes: Mapping[str, Any] | None = None,
     dynamic_shapes: Any = None,
     names: Mapping[str, str] | None = None,
-    executor: ExecutorName = "native",
-    threads: int = 0,
-    strict: bool = False,
-    deterministic: bool = False,
-    wait_for_team: bool = False,
-    memory_limit: int | None = None,
+    consume: bool = False,
     options: Options | None = None,
+    **chosen: Unpack[ChoiceArguments],
 ) -> Executable:
     """An Executable for a graph, a jitted function, or a PyTorch model.
 
@@ -82,6 +70,8 @@ def compile(
     - `dynamic_shapes`: the same in torch.export's own form, instead of `axes`.
     - `names`: axis names for torch's symbols, `{"s43": "batch"}`, where an exported program (an
       ExportedProgram, which needs no example) has symbols that nobody named.
+    - `consume`: the model gives its weights up, so that they are in memory once. It cannot be used
+      afterwards; if compiling fails, it is as it was.
 
     For all of them:
 
@@ -95,29 +85,45 @@ def compile(
       instead of running on its own thread alone.
     - `memory_limit`: the bytes that one call may take for temporaries, results and copies of
       inputs; one that needs more is refused before it takes any.
+    - `result_cache`: so many bytes of results are kept, and a call with the same inputs, bit by
+      bit, gets copies of them; or a `ResultCache`, which several Executables may share. Results
+      that depend on anything else are refused: new random keys, state of a module.
+    - `donate`: inputs that every call gives up, by name; of a torch model, arguments with all
+      tensors in them. A result of the same type may be written over one, and is then that array;
+      a result that continues one, `concat([past, new], axis)`, is written behind it, where there
+      is room, and the past is not copied: pass each call the present of the one before. A donated
+      array must not be used after the call. Only memory is saved, never a result changed: where an
+      array cannot be written (read-only, with gaps, overlapping another input), it is copied.
     - `options`: where compiled kernels are kept, and the like.
     """
 
-    def made(graph: Graph) -> Executable:
-        return compile_graph(
-            graph,
-            options,
-            executor=executor,
-            threads=threads,
-            strict=strict,
-            deterministic=deterministic,
-            wait_for_team=wait_for_team,
-            memory_limit=memory_limit,
-        )
+    choices = Choices.of(**chosen)
+
+    def made(graph: Graph, donate: Sequence[str] = choices.donate) -> Executable:
+        return compile_graph(graph, options, **{**chosen, "donate": donate})
 
     if isinstance(source, (Graph, Jitted)):
+        if consume:
+            raise OptionError("consume", "True", "left out: a graph's weights are held once anyway")
         return made(source if isinstance(source, Graph) else source.graph)
     if _is_of_torch(source):
-        from anyshape.api.torch_compile import captured_model  # noqa: PLC0415  torch is optional
-        from anyshape.api.torch_module import CompiledModule  # noqa: PLC0415
+        from anyshape.api.consume import giving_up  # noqa: PLC0415  torch is optional
+        from anyshape.api.torch_compile import captured_model  # noqa: PLC0415
+        from anyshape.api.torch_module import (  # noqa: PLC0415
+            CompiledModule,
+            donated_names,
+            refuse_updates,
+        )
 
-        found = captured_model(source, args, kwargs or {}, axes, dynamic_shapes, names or {})
-        return CompiledModule(made(found.imported.graph), found)
+        shapes = axes, dynamic_shapes, names or {}
+        found = captured_model(source, args, kwargs or {}, *shapes, consume=consume)
+        donate = donated_names(found, choices.donate)
+        if choices.result_cache is not None:
+            refuse_updates(found.imported)
+            donate = ()  # an input that the model writes into is written after the call
+        with giving_up(source, found.imported) if consume else nullcontext():
+            executable = made(found.imported.graph, donate)
+        return CompiledModule(executable, found)
     problem = f"is a {type(source).__name__}, no model"
     raise InputError("source", problem, "pass a Graph, a jitted function, or a torch module")
 

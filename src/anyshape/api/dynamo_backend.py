@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 from functorch.compile import make_boxed_func  # pyright: ignore[reportMissingTypeStubs]
 from torch._decomp import core_aten_decompositions
@@ -21,10 +21,10 @@ from torch._guards import TracingContext
 
 from anyshape.api.torch_module import graph_arrays, returned_leaves
 from anyshape.base.errors import AnyshapeError, OptionError, TraceError
-from anyshape.execute import Executable, ExecutorName, compile_graph
+from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph
 from anyshape.frontend.dynamo import import_fx_graph
 from anyshape.frontend.torch_export import entries
-from anyshape.frontend.torch_export.capture import KEPT
+from anyshape.frontend.torch_export.exporter import KEPT
 from anyshape.frontend.torch_export.program import ImportedProgram
 
 __all__ = ["DynamoGraph", "anyshape", "entries"]
@@ -32,21 +32,24 @@ __all__ = ["DynamoGraph", "anyshape", "entries"]
 
 @dataclass(frozen=True, slots=True)
 class BackendOptions:
-    """What `options=` of torch.compile may hold; see `anyshape.compile`."""
+    """What `options=` of torch.compile may hold: `fallback`, and all that `anyshape.compile` lets
+    one choose."""
 
-    executor: ExecutorName = "native"
-    threads: int = 0
-    strict: bool = False
+    chosen: ChoiceArguments
     fallback: bool = False
 
     @staticmethod
     def of(mode: str | None, given: Mapping[str, Any] | None) -> BackendOptions:
         if mode not in (None, "default"):
             raise OptionError("mode", str(mode), "None or 'default'")
-        for name in (given or {}).keys() - BackendOptions.__slots__:
-            known = ", ".join(BackendOptions.__slots__)
-            raise OptionError("options", name, f"one of {known}")
-        return BackendOptions(**(given or {}))
+        chosen = dict(given or {})
+        names = ChoiceArguments.__annotations__.keys() - {"donate"}  # its graphs name their inputs
+        known = (*sorted(names), "fallback")
+        for name in chosen.keys() - known:
+            raise OptionError("options", name, f"one of {', '.join(known)}")
+        fallback = chosen.pop("fallback", False)
+        Choices.of(**cast(ChoiceArguments, chosen))  # refuses values now, not at the first call
+        return BackendOptions(cast(ChoiceArguments, chosen), fallback)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +96,13 @@ class DynamoGraph:
             return self._compiled
 
     def _compile(self, versions: tuple[tuple[int, int], ...], args: Sequence[Any]) -> _Compiled:
-        chosen = self.options
         constants = {number: args[number] for number in self._constants}
         try:
             imported = import_fx_graph(self.module, "graph", constants)
-            executable = compile_graph(
-                imported.graph,
-                executor=chosen.executor,
-                threads=chosen.threads,
-                strict=chosen.strict,
-            )
+            executable = compile_graph(imported.graph, **self.options.chosen)
             return _Compiled(versions, executable, imported)
         except AnyshapeError as error:
-            if not chosen.fallback:
+            if not self.options.fallback:
                 raise
             warnings.warn(f"torch runs a graph instead of anyshape: {error}", stacklevel=2)
             return _Compiled(versions)

@@ -17,16 +17,16 @@ import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
-from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
 
 from numpy import ndarray
 
 from anyshape.api.arguments import Binder, sort_arguments
-from anyshape.api.traced import CompileChoices, TracedProgram
+from anyshape.api.traced import TracedProgram
 from anyshape.base.errors import DTypeError, TraceError
 from anyshape.base.location import caller_location
 from anyshape.base.options import Options
-from anyshape.execute import Executable, ExecutorName
+from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph
 from anyshape.execute.tensors import is_torch
 from anyshape.frontend.builder.annotation import Parameters, StaticValue, parameters_of
 from anyshape.frontend.builder.declare import Declarations
@@ -58,11 +58,11 @@ class Jitted(Generic[P, R]):
         self,
         function: Callable[P, R],
         declarations: Declarations,
-        choices: CompileChoices | None = None,
+        make: Callable[[Graph], Executable] = compile_graph,
     ) -> None:
         self._function = function
         self._declarations = declarations
-        self._choices = choices or CompileChoices()
+        self._make = make
         self._parameters: Parameters | None = None
         self._programs: OrderedDict[StaticKey, TracedProgram] = OrderedDict()
         self._only: TracedProgram | None = None  # where arguments are arrays, nothing else
@@ -144,7 +144,7 @@ class Jitted(Generic[P, R]):
         with self._lock:
             if key not in self._programs:
                 made = trace(self._function, parameters, statics, self._declarations)
-                self._programs[key] = TracedProgram(made, self._choices)
+                self._programs[key] = TracedProgram(made, self._make)
                 if len(self._programs) > TRACE_LIMIT:
                     self._programs.popitem(last=False)
             self._programs.move_to_end(key)
@@ -182,10 +182,8 @@ def jit(
     *,
     axes: Sequence[Axis] = (),
     where: str | Sequence[str] = (),
-    strict: bool = False,
-    executor: ExecutorName = "native",
-    threads: int = 0,
     options: Options | None = None,
+    **chosen: Unpack[ChoiceArguments],
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
@@ -194,22 +192,22 @@ def jit(
     *,
     axes: Sequence[Axis] = (),
     where: str | Sequence[str] = (),
-    strict: bool = False,
-    executor: ExecutorName = "native",
-    threads: int = 0,
     options: Options | None = None,
+    **chosen: Unpack[ChoiceArguments],
 ) -> Any:
     """Traces and compiles `fn` once for all shapes its annotations allow.
 
     `axes` says more about axes than their names do, `where` holds predicates between them. What an
     op requires of sizes and nobody can prove is checked at run time; with `strict` it is an error,
-    and so is an op without a native form. The rest is as in `compile`.
+    and so is an op without a native form. The rest is as in `compile`. With static parameters there
+    are several Executables, and each has its own `result_cache` unless a `ResultCache` is given.
     """
     predicates = (where,) if isinstance(where, str) else tuple(where)
+    strict = Choices.of(**chosen).strict
     declarations = Declarations(tuple(axes), predicates, strict, caller_location())
-    choices = CompileChoices(executor, threads, strict, options)
+    make = functools.partial(compile_graph, options=options, **chosen)
 
     def wrap(function: Callable[..., Any]) -> Jitted[..., Any]:
-        return Jitted(function, declarations, choices)
+        return Jitted(function, declarations, make)
 
     return wrap if fn is None else wrap(fn)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from anyshape.api.consume import refuse_consumed
 from anyshape.base.errors import OptionError
 from anyshape.frontend.torch_export import CapturedModel, capture_module, capture_program
 
@@ -18,13 +19,16 @@ def captured_model(
     axes: Mapping[str, Any] | None,
     dynamic_shapes: Any,
     names: Mapping[str, str],
+    *,
+    consume: bool = False,
 ) -> CapturedModel:
     """The graph of a module at an example call, or of an ExportedProgram."""
+    refuse_consumed(source)
     if isinstance(source, torch.export.ExportedProgram):
         if args or kwargs or dynamic_shapes is not None:
             expected = "left out: an ExportedProgram has its example and its shapes"
             raise OptionError("args, kwargs or dynamic_shapes", "...", expected)
-        return capture_program(source, axes, names)
+        return capture_program(source, axes, names, share=consume)
     if axes is not None and dynamic_shapes is not None:
         raise OptionError("dynamic_shapes", "...", "left out where axes are given")
-    return capture_module(source, args, kwargs, axes, dynamic_shapes, names)
+    return capture_module(source, args, kwargs, axes, dynamic_shapes, names, share=consume)

@@ -2,6 +2,8 @@
 
 Tensors go in and come out without copies. Buffers that the model updates belong to the compiled
 model: they start as the model's were when it was compiled, and calls change them one at a time.
+They are donated, as are inputs that the model writes into: where the plan allows it, a call writes
+them in place. One that is ended early may leave them half written, as in torch.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from typing import Any, assert_never
 import numpy as np
 from torch.utils import _pytree as pytree
 
+from anyshape.base.errors import OptionError, ResultCacheError
 from anyshape.execute import Executable
 from anyshape.execute.executor import StepRun
-from anyshape.execute.tensors import as_torch
+from anyshape.execute.tensors import as_numpy, as_torch
 from anyshape.frontend.torch_export import CapturedModel
 from anyshape.frontend.torch_export.program import (
     FixedResult,
+    ImportedProgram,
     Returned,
     SizeInput,
     SizeResult,
@@ -41,7 +45,11 @@ class CompiledModule(Executable):
 
     def __init__(self, executable: Executable, captured: CapturedModel) -> None:
         super().__init__(
-            executable.source, executable.graph, executable.reports, executable.executor
+            executable.source,
+            executable.graph,
+            executable.reports,
+            executable.executor,
+            executable.bindings,
         )
         self._form = captured.form
         self._imported = captured.imported
@@ -67,7 +75,7 @@ class CompiledModule(Executable):
     def state(self) -> dict[str, Array]:
         """Copies of the buffers that the model updates, by their names in the model."""
         with self._one_by_one:
-            return {name: np.array(value) for name, value in self._state.items()}
+            return {name: np.array(as_numpy(value)) for name, value in self._state.items()}
 
     # --- inside -------------------------------------------------------------------------------
 
@@ -78,7 +86,8 @@ class CompiledModule(Executable):
         for name, number in self._imported.state_updates.items():
             self._state[name] = results[number]
         for leaf, number in self._imported.input_updates.items():
-            leaves[leaf][...] = results[number]
+            if results[number] is not leaves[leaf]:
+                leaves[leaf][...] = results[number]
 
     def _returned(self, results: Sequence[Any]) -> Any:
         torch_out = not any(self._form.is_tensor)  # nothing else says what the caller wants
@@ -97,8 +106,8 @@ def _array(source: Source, leaves: Sequence[Any], state: Mapping[str, Array]) ->
     match source:
         case UserInput(leaf):
             return leaves[leaf]
-        case SizeInput(leaf):
-            return np.empty(leaves[leaf], np.bool_)
+        case SizeInput(leaf, below):
+            return np.empty(max(-leaves[leaf] if below else leaves[leaf], 0), np.bool_)
         case StateInput(name):
             return state[name]
         case _:
@@ -139,6 +148,43 @@ def _laid_out(tensor: Any, strides: Sequence[int], offset: int) -> Any:
 
 def _as_tensor(leaf: Any) -> Any:
     return as_torch(leaf) if isinstance(leaf, np.ndarray) else leaf  # pyright: ignore[reportUnknownArgumentType]
+
+
+def refuse_updates(imported: ImportedProgram) -> None:
+    """For `result_cache`: calls that change buffers are never the same call again."""
+    if imported.state_updates:
+        causes = {f"buffer '{name}'": 1 for name in imported.state_updates}
+        raise ResultCacheError(imported.graph.name, causes)
+
+
+def donated_names(captured: CapturedModel, names: Sequence[str]) -> tuple[str, ...]:
+    """The inputs of the graph that calls give up: all tensors in arguments of these names, buffers
+    that the model updates, and inputs that it writes into."""
+    paths, imported = captured.form.paths, captured.imported
+    for name in names:
+        if not any(_is_within(path, name) for path in paths):
+            raise OptionError("donate", name, f"an argument: {', '.join(captured.form.names)}")
+    named = zip(imported.graph.inputs, imported.sources, strict=True)
+    return tuple(name for name, source in named if _is_donated(source, captured, names))
+
+
+def _is_donated(source: Source, captured: CapturedModel, names: Sequence[str]) -> bool:
+    match source:
+        case UserInput(leaf):
+            path = captured.form.paths[leaf]
+            written = leaf in captured.imported.input_updates
+            return written or any(_is_within(path, name) for name in names)
+        case SizeInput():
+            return False
+        case StateInput():
+            return True
+        case _:
+            assert_never(source)
+
+
+def _is_within(path: str, name: str) -> bool:
+    """Whether a tensor at `path` is the argument `name`, or in a container that is."""
+    return path == name or path.startswith((f"{name}.", f"{name}["))
 
 
 def _passes_on(captured: CapturedModel) -> bool:

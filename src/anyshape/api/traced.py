@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any, NoReturn
 
-from anyshape.base.options import Options
-from anyshape.execute import Executable, ExecutorName, Run, compile_graph
+from anyshape.execute import Executable, Run
 from anyshape.frontend.builder.function import TracedFunction
 from anyshape.frontend.builder.pytree import LEAF, Branch, Structure, unflatten
-
-
-@dataclass(frozen=True, slots=True)
-class CompileChoices:
-    """How a jitted function is compiled; see `compile`."""
-
-    executor: ExecutorName = "native"
-    threads: int = 0
-    strict: bool = False
-    options: Options | None = None
+from anyshape.ir.graph import Graph
 
 
 class TracedProgram:
     """A traced function that is compiled once, by whichever thread comes first."""
 
-    def __init__(self, traced: TracedFunction, choices: CompileChoices) -> None:
+    def __init__(self, traced: TracedFunction, make: Callable[[Graph], Executable]) -> None:
         self.traced = traced
         self.arity = len(traced.graph.inputs)
-        self._choices = choices
+        self._make = make
         self._lock = Lock()
         self._executable: Executable | None = None
         self._run: Run = _not_compiled
@@ -41,7 +30,7 @@ class TracedProgram:
         if self._executable is None:
             with self._lock:
                 if self._executable is None:
-                    made = self._compiled()
+                    made = self._make(self.traced.graph)
                     self._run = made.executor.run  # first: others look for the Executable
                     self._executable = made
         return self._executable
@@ -58,16 +47,6 @@ class TracedProgram:
 
     def _in_containers(self, results: tuple[Any, ...]) -> Any:
         return results if self._is_tuple else unflatten(self.traced.result, results)
-
-    def _compiled(self) -> Executable:
-        chosen = self._choices
-        return compile_graph(
-            self.traced.graph,
-            chosen.options,
-            executor=chosen.executor,
-            threads=chosen.threads,
-            strict=chosen.strict,
-        )
 
 
 def _is_tuple_of_leaves(result: Structure) -> bool:

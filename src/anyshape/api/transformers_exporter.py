@@ -10,7 +10,7 @@ Axes have the names that transformers uses: `batch_size`, `sequence_length`,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, cast
@@ -26,9 +26,11 @@ from anyshape.api.compile import compile
 from anyshape.api.torch_module import CompiledModule
 from anyshape.base.errors import OptionError
 from anyshape.base.options import Options
-from anyshape.execute import ExecutorName
+from anyshape.execute import ChoiceArguments, ExecutorName, ResultCache
 
 Position = str | None
+
+CHOICES = tuple(ChoiceArguments.__annotations__)
 
 BATCH, SEQUENCE, PAST = "batch_size", "sequence_length", "past_sequence_length"
 ENCODER, DECODER = "encoder_sequence_length", "decoder_sequence_length"
@@ -53,9 +55,15 @@ class AnyshapeConfig(ExportConfigMixin):
 
     export_format: Any = "anyshape"
     axes: Mapping[str, Any] | None = None
+    consume: bool = False
     executor: ExecutorName = "native"
     threads: int = 0
     strict: bool = False
+    deterministic: bool = False
+    wait_for_team: bool = False
+    memory_limit: int | None = None
+    result_cache: int | ResultCache | None = None
+    donate: Sequence[str] = ()
     options: Options | None = None
 
 
@@ -85,10 +93,9 @@ class AnyshapeExporter(HfExporter):
                 model,
                 kwargs=dict(inputs),
                 axes={**canonical_axes(inputs), **(chosen.axes or {})},
-                executor=chosen.executor,
-                threads=chosen.threads,
-                strict=chosen.strict,
+                consume=chosen.consume,
                 options=chosen.options,
+                **cast(ChoiceArguments, {name: getattr(chosen, name) for name in CHOICES}),
             )
 
 

@@ -1,21 +1,28 @@
 """Executables: compiled graphs that run at any shape, and the executors that run them."""
 
-from anyshape.execute.capabilities import Capabilities, ExecutorName
+from anyshape.execute.background import BackgroundSpecialization
+from anyshape.execute.capabilities import Capabilities
+from anyshape.execute.choices import ChoiceArguments, Choices, ExecutorName
 from anyshape.execute.compile import EXECUTORS, PASSES, compile_graph
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import ExecutableMemory, Run, StepRun
 from anyshape.execute.reports import CostReport, MemoryReport, StepCost, StepReport, VariantCost
+from anyshape.execute.result_cache import ResultCache
 from anyshape.execute.specialization import Specialization
 
 __all__ = [
     "EXECUTORS",
     "PASSES",
+    "BackgroundSpecialization",
     "Capabilities",
+    "ChoiceArguments",
+    "Choices",
     "CostReport",
     "Executable",
     "ExecutableMemory",
     "ExecutorName",
     "MemoryReport",
+    "ResultCache",
     "Run",
     "Specialization",
     "StepCost",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, islice
 
 import numpy as np
@@ -14,7 +15,7 @@ from anyshape.execute.library import Origins, loaded_code
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.types import Array
 from anyshape.loop import Kernel
-from anyshape.lower.packing import pack
+from anyshape.lower.packing import pack, unpack
 from anyshape.plan.buffers import (
     NOTHING,
     AliasStore,
@@ -101,16 +102,21 @@ def _addresses(kernels: Sequence[Kernel], codes: Sequence[Code]) -> Iterator[int
 
 
 class _Weights:
-    """Constants in memory, kept as long as the program."""
+    """Constants in memory, kept as long as the program.
+
+    A weight is held once: the graph's store lets go of what is packed, and reads the panels.
+    """
 
     def __init__(self, plan: Schedule) -> None:
         self.store = plan.graph.weights
         self.arrays: list[Array] = []
 
     def address(self, store: ConstantStore) -> int:
-        value = store.constant.value
+        value, packing = store.constant.value, store.packing
         array = value.array if isinstance(value, TensorLiteral) else self.store.array(value)
-        dense = pack(array, store.packing) if store.packing else np.ascontiguousarray(array)
+        dense = pack(array, packing) if packing else np.ascontiguousarray(array)
+        if packing and not isinstance(value, TensorLiteral):
+            self.store.move(value, partial(unpack, dense, packing, value.shape))
         self.arrays.append(dense)
         return dense.ctypes.data
 
@@ -172,7 +178,11 @@ def _block(step: StepPlan, workspaces: tuple[int, ...], words: Words) -> tuple[S
 
 def _inputs(plan: Schedule) -> tuple[Input, ...]:
     pairs = zip(plan.graph.inputs, tensors(plan.graph), strict=True)
-    return tuple(Input(name, type_.dtype.numpy, type_.rank) for name, type_ in pairs)
+    orders = plan.donation.input_orders
+    return tuple(
+        Input(name, type_.dtype.numpy, type_.rank, orders.get(number, ()))
+        for number, (name, type_) in enumerate(pairs)
+    )
 
 
 def _outputs(plan: Schedule, words: Words) -> tuple[Output, ...]:
@@ -182,6 +192,8 @@ def _outputs(plan: Schedule, words: Words) -> tuple[Output, ...]:
             value.tensor.dtype.numpy,
             tuple(words.word(dim) for dim in value.tensor.shape),
             numbers[value],
+            plan.donation.result_orders.get(plan.graph.results.index(value), ()),
+            plan.starts.get(number),
         )
-        for value in outputs_of(plan.graph)
+        for number, value in enumerate(outputs_of(plan.graph))
     )

@@ -8,33 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, Unpack
 
-from anyshape.base.errors import OptionError
 from anyshape.base.options import Options, options_from_environment
 from anyshape.codegen.cache import object_cache
 from anyshape.codegen.compiler import Compiler
 from anyshape.codegen.llvm.target import host_target
 from anyshape.execute.assemble import assemble
+from anyshape.execute.caching import refuse_effects, with_result_cache
 from anyshape.execute.calibrate import CompileGraph, machine_costs
-from anyshape.execute.capabilities import Capabilities, ExecutorName
+from anyshape.execute.capabilities import Capabilities
+from anyshape.execute.choices import ChoiceArguments, Choices, ExecutorName
+from anyshape.execute.donation import binding_plan, donated_inputs, passed_with_donation
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import Executor
 from anyshape.execute.host import HostExecutor, refuse_host_nodes
 from anyshape.execute.native import NATIVE, NativeExecutor
-from anyshape.execute.reference import REFERENCE, ReferenceExecutor, refuse_memory_limit
+from anyshape.execute.reference import REFERENCE, ReferenceExecutor
 from anyshape.execute.regions import Make
 from anyshape.execute.stepwise import STEPWISE, StepwiseExecutor
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import entry_plan
 from anyshape.lower.tiling import tiling_for
-from anyshape.passes import PIPELINE, Pass, run_passes
+from anyshape.passes import PIPELINE, Pass, Passed, run_passes
+from anyshape.passes.causal_masks import CausalMasks
 from anyshape.passes.columns_last import ColumnsLast
 from anyshape.passes.expand import Expand
 from anyshape.passes.fuse import Fuse
 from anyshape.passes.results import OwnResults
+from anyshape.passes.row_products import RowProducts
 from anyshape.passes.segments import Segments, runs_whole
+from anyshape.passes.shared_heads import SharedHeads
 from anyshape.plan.costs import MachineCosts
+from anyshape.plan.donation import NOTHING_DONATED, Donation
 from anyshape.plan.schedule import schedule
 from anyshape.runtime import cpu_identity, machine
 from anyshape.runtime.program import RunOptions
@@ -44,13 +50,21 @@ KERNELS: tuple[Pass, ...] = (
     Fuse(),  # then: what is computed together
 )
 
-PASSES: tuple[Pass, ...] = (
+FIRST: tuple[Pass, ...] = (
     Expand(),  # first: what no kernel takes whole becomes primitives
     *PIPELINE,
+    RowProducts(),  # then: products of rows, with what follows them in the same shape
+    CausalMasks(),  # then: attention whose mask need not be made
+    SharedHeads(),  # then: attention in the form that kernels do best, now that it is plain to see
+)
+
+LAST: tuple[Pass, ...] = (
     *KERNELS,
     OwnResults(),  # then: what callers keep has memory of its own
     Segments(inside=KERNELS),  # last: which kernels run in one native call
 )
+
+PASSES: tuple[Pass, ...] = (*FIRST, *LAST)
 
 EXECUTORS: Final[Mapping[ExecutorName, Capabilities]] = {
     capabilities.executor: capabilities for capabilities in (NATIVE, STEPWISE, REFERENCE)
@@ -59,43 +73,38 @@ EXECUTORS: Final[Mapping[ExecutorName, Capabilities]] = {
 
 
 def compile_graph(
-    graph: Graph,
-    options: Options | None = None,
-    *,
-    executor: ExecutorName = "native",
-    threads: int = 0,
-    strict: bool = False,
-    deterministic: bool = False,
-    wait_for_team: bool = False,
-    memory_limit: int | None = None,
+    graph: Graph, options: Options | None = None, **chosen: Unpack[ChoiceArguments]
 ) -> Executable:
-    """Level 1: passes, lowering, machine code, schedule.
-
-    `threads` is the most that a call may use, 0 means the CPUs allowed to the process. With
-    `strict`, an op without a native form is an error. `deterministic` makes results the same bits
-    for any number of threads. A call that finds the team of threads busy runs on its own thread,
-    or is to `wait_for_team`. One that needs more bytes than `memory_limit` is refused.
-    """
-    if executor not in EXECUTORS:
-        raise OptionError("executor", executor, f"one of {', '.join(EXECUTORS)}")
-    if threads < 0:
-        raise OptionError("threads", str(threads), "a number of threads, or 0 for all CPUs")
-    if memory_limit is not None and memory_limit < 0:
-        raise OptionError("memory_limit", str(memory_limit), "a number of bytes")
-    EXECUTORS[executor].check(graph, threads)
-    if executor == "reference":
-        refuse_memory_limit(memory_limit)
-        return Executable(graph, graph, (), ReferenceExecutor(graph))
+    """Level 1: passes, lowering, machine code, schedule. `anyshape.compile` explains choices."""
+    choices = Choices.of(**chosen)
+    EXECUTORS[choices.executor].check(graph, choices)
+    if choices.result_cache is not None:
+        refuse_effects(graph)
+    donated = donated_inputs(graph, choices.donate)
+    if choices.executor == "reference":
+        return Executable(graph, graph, (), _remembering(graph, ReferenceExecutor(graph), choices))
     options = options or options_from_environment()
-    passed = run_passes(graph, PASSES)
-    if strict:
+    passed, donation = _passed(graph, donated)
+    if choices.strict:
         refuse_host_nodes(passed.graph)
-    allowed = _threads(executor, options, threads)
-    running = RunOptions(allowed, wait_for_team=wait_for_team, memory_limit=memory_limit)
-    make = _maker(executor, options, running, deterministic)
+    make = _maker(options, choices, donation)
     whole = runs_whole(passed.graph)
-    chosen = make(passed.graph) if whole else HostExecutor(passed.graph, make)
-    return Executable(graph, passed.graph, passed.reports, chosen)
+    executor = make(passed.graph) if whole else HostExecutor(passed.graph, make)
+    executor = _remembering(graph, executor, choices)
+    bindings = binding_plan(passed.graph, donation)
+    return Executable(graph, passed.graph, passed.reports, executor, bindings)
+
+
+def _passed(graph: Graph, donated: frozenset[int]) -> tuple[Passed, Donation]:
+    made = passed_with_donation(graph, donated, FIRST, LAST) if donated else None
+    return made or (run_passes(graph, PASSES), NOTHING_DONATED)
+
+
+def _remembering(graph: Graph, executor: Executor, choices: Choices) -> Executor:
+    """With the cache of results that was chosen, if any."""
+    if choices.result_cache is None:
+        return executor
+    return with_result_cache(graph, executor, choices.result_cache)
 
 
 def _threads(executor: ExecutorName, options: Options, wanted: int) -> int:
@@ -105,28 +114,31 @@ def _threads(executor: ExecutorName, options: Options, wanted: int) -> int:
     return min(filter(None, (wanted, options.threads, machine().cpus)))
 
 
-def _maker(
-    executor: ExecutorName, options: Options, running: RunOptions, deterministic: bool
-) -> Make:
+def _maker(options: Options, choices: Choices, donation: Donation) -> Make:
     """What compiles a graph of kernels.
 
     Costs choose between kernels that round differently, so deterministic programs take the same
     ones everywhere.
     """
+    running = RunOptions(
+        _threads(choices.executor, options, choices.threads),
+        wait_for_team=choices.wait_for_team,
+        memory_limit=choices.memory_limit,
+    )
     compiler = Compiler(
         host_target(cpu_identity()), cpus=machine().cpus, cache=object_cache(options)
     )
     costs = (
         MachineCosts()
-        if deterministic
+        if choices.deterministic
         else machine_costs(options, running.threads, _as_probe(options))
     )
 
     def make(graph: Graph) -> Executor:
         bindings = entry_plan(graph)
-        plan = schedule(graph, tiling_for(machine().vector_isa), costs)
+        plan = schedule(graph, tiling_for(machine().vector_isa), costs, donation)
         native = NativeExecutor(plan, assemble(plan, bindings, compiler, running), bindings)
-        return StepwiseExecutor(native) if executor == "stepwise" else native
+        return StepwiseExecutor(native) if choices.executor == "stepwise" else native
 
     return make
 

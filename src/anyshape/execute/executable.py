@@ -4,45 +4,59 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from numpy import ndarray
 
 from anyshape.base.errors import AnyshapeError
+from anyshape.execute.background import BackgroundSpecialization
 from anyshape.execute.capabilities import Capabilities
+from anyshape.execute.destinations import destinations, filled, unfit
 from anyshape.execute.executor import ExecutableMemory, Executor, StepRun
 from anyshape.execute.input_errors import in_words_of_model
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_torch, is_torch, readable
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import entry_plan, tensor_inputs
-from anyshape.ir.types import Array
+from anyshape.ir.types import TensorType
 from anyshape.observe.explain import Explanation
 from anyshape.passes import PassReport
 from anyshape.passes.segments import host_nodes
-from anyshape.runtime.failures import MemoryLimitExceededError, RuntimeFailure
-from anyshape.runtime.limits import Cancellation, RunLimits
+from anyshape.runtime.failures import (
+    MemoryLimitExceededError,
+    OutputUnfitError,
+    RuntimeFailure,
+)
+from anyshape.runtime.limits import UNLIMITED, Cancellation, RunLimits
 from anyshape.runtime.program import Metrics, trim_process
-from anyshape.sym import Axis
+from anyshape.sym import Axis, BindingPlan
 
 
 class Executable:
     """A compiled graph. Calling it gives a tuple of results; it may be called from many threads.
 
     Arrays are NumPy's, torch's (on the CPU), or anything that speaks DLPack. They are read where
-    they are if they are dense, and copied otherwise. Results own their memory. They are torch
-    tensors if any input is one, else NumPy arrays.
+    they are if they are dense, and copied otherwise. Results own their memory, or have taken over
+    that of a donated input. They are torch tensors if any input is one, else NumPy arrays.
     """
 
     def __init__(
-        self, source: Graph, graph: Graph, reports: Sequence[PassReport], executor: Executor
+        self,
+        source: Graph,
+        graph: Graph,
+        reports: Sequence[PassReport],
+        executor: Executor,
+        bindings: BindingPlan | None = None,
     ) -> None:
+        """`bindings` are those of the caller's arrays, where the graph has them in other orders."""
         self.source = source
         self.graph = graph
         self.reports = tuple(reports)
         self.executor = executor
-        self._bindings = entry_plan(graph)
+        self.bindings = bindings or entry_plan(graph)
         self._inputs = tensor_inputs(graph)
+        types = source.body.result_types
+        self._results = tuple(type_ for type_ in types if isinstance(type_, TensorType))
         self._run = executor.run
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -61,25 +75,39 @@ class Executable:
         deadline: float | None = None,
         cancellation: Cancellation | None = None,
         memory_limit: int | None = None,
-    ) -> tuple[Array, ...]:
+        out: Sequence[Any] | None = None,
+    ) -> tuple[Any, ...]:
         """A call with arrays that the runtime reads by itself; results are NumPy arrays.
 
         With a `deadline`, in seconds, it raises `DeadlineError` if it is not complete by then; with
         a `cancellation` that another thread triggers, `CancelledError`. Both within one step's
         time; the Executable stays as it was. With a `memory_limit`, in bytes, a call that needs
         more for temporaries, results and copies of inputs raises `MemoryLimitError` at once.
+
+        `out` has for each result an array that it is written into, or None for a new one: NumPy's,
+        torch's, or of whatever gives writeable memory through DLPack. These objects are returned.
+        Dense memory that no input lies in is written by the program itself, and does not count for
+        the `memory_limit`; else the result is copied there. A call that is ended leaves anything
+        in it.
         """
         try:
-            if deadline is None and cancellation is None and memory_limit is None:
-                return self._run(arrays)
-            limits = RunLimits.from_now(deadline, cancellation, memory_limit)
-            return self.executor.run_within(arrays, limits)
+            limits = UNLIMITED
+            if deadline is not None or cancellation is not None or memory_limit is not None:
+                limits = RunLimits.from_now(deadline, cancellation, memory_limit)
+            if out is None:
+                if limits is UNLIMITED:
+                    return self._run(arrays)
+                return self.executor.run_within(arrays, limits)
+            places = destinations(out, self.source.name, self._results)
+            return filled(out, places, self.executor.run_within(arrays, limits, places))
         except RuntimeFailure as failure:
             raise self._in_words_of_model(failure, arrays) from None
 
     def _call_with_tensors(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         results = self.run(readable(arrays, self._inputs))
-        return tuple(map(as_torch, results)) if any(map(is_torch, arrays)) else results
+        if not any(map(is_torch, arrays)):
+            return results
+        return tuple(result if is_torch(result) else as_torch(result) for result in results)
 
     def steps(self, *arrays: Any) -> Iterator[StepRun]:
         """One call, a step at a time, with the values that each step computed.
@@ -98,28 +126,46 @@ class Executable:
     ) -> AnyshapeError:
         if isinstance(failure, MemoryLimitExceededError):
             return self.executor.beyond_limit(failure)
-        return in_words_of_model(failure, self.graph, self._bindings, arrays)
+        if isinstance(failure, OutputUnfitError):
+            return unfit(failure, self.graph)
+        return in_words_of_model(failure, self.graph, self.bindings, arrays)
 
     # --- level 2 ------------------------------------------------------------------------------
 
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes whose sizes a call may choose."""
-        return self._bindings.axes
+        return self.bindings.axes
 
     def specialize(self, **axes: int) -> Specialization:
         """Level 2 for a binding, made now if it is new: each axis that no fact gives."""
         return self.executor.specialize(axes)
 
-    def pre_specialize(self, bindings: Iterable[Mapping[str, int]]) -> tuple[Specialization, ...]:
-        """The bindings that calls will have, ahead of time."""
+    @overload
+    def pre_specialize(
+        self, bindings: Iterable[Mapping[str, int]], *, background: Literal[False] = False
+    ) -> tuple[Specialization, ...]: ...
+
+    @overload
+    def pre_specialize(
+        self, bindings: Iterable[Mapping[str, int]], *, background: Literal[True]
+    ) -> BackgroundSpecialization: ...
+
+    def pre_specialize(
+        self, bindings: Iterable[Mapping[str, int]], *, background: bool = False
+    ) -> tuple[Specialization, ...] | BackgroundSpecialization:
+        """The bindings that calls will have, ahead of time; in the `background`, while calls go
+        on, with a handle to wait for them, watch or cancel them."""
+        if background:
+            return BackgroundSpecialization(self.executor.specialize, bindings)
         return tuple(self.executor.specialize(binding) for binding in bindings)
 
     # --- memory -------------------------------------------------------------------------------
 
     def reserve(self, **axes: int) -> None:
         """Takes and touches the memory that one call at a time at this binding needs: the arena and
-        its results. Calls up to that size then wait for no memory, until `trim()`."""
+        its results. Calls up to that size then wait for no memory, until `trim()`. What depends on
+        sizes that a host node computes cannot be reserved."""
         self.executor.reserve(axes)
 
     def trim(self) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from anyshape.base.errors import AnyshapeError
+from anyshape.base.fork_lock import fork_lock
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.specialization import Specialization
 from anyshape.ir.node import Node
@@ -21,6 +21,10 @@ Run = Callable[[Sequence[Any]], tuple[Array, ...]]
 """Arrays in, results out. Sizes that do not fit raise failures of the runtime, or typed errors."""
 
 
+Out: TypeAlias = Sequence[Array | None]
+"""Arrays of the caller, one or none for each result."""
+
+
 class ExecutableMemory(NamedTuple):
     """Bytes that an Executable holds between calls. Results belong to the caller."""
 
@@ -28,6 +32,7 @@ class ExecutableMemory(NamedTuple):
     code: int
     specializations: int
     idle_arenas: int
+    results: int = 0  # of earlier calls, where they are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +46,15 @@ class StepRun:
     values: tuple[Array, ...]
 
 
+Steps: TypeAlias = Generator[StepRun, None, tuple[Array, ...]]
+"""The steps of a call as they are done; what the generator returns are the call's results."""
+
+
 class RunCounter:
     """How many calls there were, from any thread."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = fork_lock()
         self.runs = 0
 
     def add(self) -> None:
@@ -67,12 +76,17 @@ class Executor(Protocol):
     @property
     def run(self) -> Run: ...
 
-    def run_within(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
-        """As `run`, but looks at `limits` between steps, which may end it."""
+    def run_within(
+        self, arrays: Sequence[Any], limits: RunLimits, out: Out | None = None
+    ) -> tuple[Array, ...]:
+        """As `run`, but looks at `limits` between steps, which may end it.
+
+        `out` has an array or None for each result: one that the executor writes is the result.
+        """
         ...
 
-    def steps(self, arrays: Sequence[Any]) -> Iterator[StepRun]:
-        """One call, a step at a time, in the order of the schedule."""
+    def steps(self, arrays: Sequence[Any]) -> Steps:
+        """One call, a step at a time, in the order of the schedule; then its results."""
         ...
 
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:

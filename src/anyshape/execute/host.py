@@ -9,6 +9,7 @@ node does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import astuple, replace
 from itertools import count
 from time import perf_counter_ns
@@ -16,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from anyshape.base.errors import AnyshapeError, UnsupportedError, VerifyError
-from anyshape.execute.executor import ExecutableMemory, Executor, RunCounter, StepRun
+from anyshape.base.errors import AnyshapeError, FactViolationError, UnsupportedError, VerifyError
+from anyshape.execute.executor import ExecutableMemory, Executor, Out, RunCounter, StepRun, Steps
 from anyshape.execute.regions import HostStep, Make, RegionPlan, SegmentStep, Step, plan_graph
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy
@@ -58,8 +59,13 @@ class HostExecutor:
         """The tensors among the results, each with memory of its own."""
         return self.run_within(arrays, UNLIMITED)
 
-    def run_within(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
-        """Each segment and each host node looks at `limits`, inside regions too."""
+    def run_within(
+        self, arrays: Sequence[Any], limits: RunLimits, out: Out | None = None
+    ) -> tuple[Array, ...]:
+        """Each segment and each host node looks at `limits`, inside regions too.
+
+        Nothing is written into `out`: only the run shows which values are the results.
+        """
         entered = _run(self.entry, arrays, limits)  # first of all: it checks the inputs
         inputs, values, sizes = self._enter(arrays, entered)
         self._walk(self._steps, values, sizes, limits)
@@ -111,24 +117,24 @@ class HostExecutor:
         check_facts(step.facts, sizes)
         return results
 
-    def steps(self, arrays: Sequence[Any]) -> Iterator[StepRun]:
+    def steps(self, arrays: Sequence[Any]) -> Steps:
         """Kernels and host nodes of the graph in order; what regions do is one step."""
         numbers = count()
-        for run in self.entry.steps(arrays):
-            yield replace(run, number=next(numbers))
-        _, values, sizes = self._enter(arrays, self.entry.run(arrays))
+        entered = yield from _numbered(self.entry.steps(arrays), numbers)
+        inputs, values, sizes = self._enter(arrays, entered)
         for step in self._steps:
-            if isinstance(step, SegmentStep):
-                for run in step.executor.steps(_arguments(step, values, sizes)):
-                    yield replace(run, number=next(numbers))
-                results = _run_segment(step, values, sizes)
-            else:
-                started = perf_counter_ns()
-                results = self._run_host(step, values, sizes)
-                spent = perf_counter_ns() - started
-                seen = tuple(map(np.array, results))
-                yield StepRun(next(numbers), step.node.op.name, step.node, spent, seen)
+            results = yield from _numbered(self._watched(step, values, sizes), numbers)
             _store(step, results, values)
+        return _owned([values[slot] for slot in self._results], [*inputs, *self.plan.constants])
+
+    def _watched(self, step: Step, values: list[Array], sizes: Sizes) -> Steps:
+        if isinstance(step, SegmentStep):
+            return (yield from step.executor.steps(_arguments(step, values, sizes)))
+        started = perf_counter_ns()
+        results = self._run_host(step, values, sizes)
+        spent = perf_counter_ns() - started
+        yield StepRun(0, step.node.op.name, step.node, spent, tuple(map(np.array, results)))
+        return results
 
     # --- reports ------------------------------------------------------------------------------
 
@@ -146,8 +152,16 @@ class HostExecutor:
         return self.entry.beyond_limit(failure)
 
     def reserve(self, sizes: Mapping[str, int]) -> None:
-        """For the entry: the other segments depend on sizes that host nodes compute."""
+        """For each segment whose sizes follow from the binding: not for those that wait for a size
+        that a host node computes, nor for branches that this binding cannot take. What host nodes
+        need themselves is NumPy's, and is not reserved."""
         self.entry.reserve(sizes)
+        known = self.entry.specialize(sizes).binding
+        _, *others = self.plan.segments
+        for segment in others:
+            if segment.axes <= known.keys():
+                with suppress(FactViolationError):  # of a branch; the entry checks those of all
+                    segment.executor.reserve({axis: known[axis] for axis in segment.axes})
 
     def trim(self) -> None:
         for segment in self.segments:
@@ -166,6 +180,15 @@ class HostExecutor:
         """Of all segments; a kernel that two of them share is counted twice."""
         found = (astuple(segment.kernels()) for segment in self.segments)
         return KernelSummary(*map(sum, zip(*found, strict=True)))
+
+
+def _numbered(steps: Steps, numbers: Iterator[int]) -> Steps:
+    """The same steps, with numbers that go on."""
+    try:
+        while True:
+            yield replace(next(steps), number=next(numbers))
+    except StopIteration as over:
+        return over.value
 
 
 def _slots(plan: RegionPlan, args: Sequence[Array], computed: Sequence[Array] = ()) -> list[Array]:

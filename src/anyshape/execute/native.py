@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from typing import Any, Final, SupportsIndex, TypeVar
 
@@ -14,7 +14,7 @@ from anyshape.base.errors import (
 )
 from anyshape.execute.assemble import Assembled
 from anyshape.execute.capabilities import Capabilities
-from anyshape.execute.executor import ExecutableMemory, Run, StepRun
+from anyshape.execute.executor import ExecutableMemory, Out, Run, StepRun, Steps
 from anyshape.execute.input_errors import too_large
 from anyshape.execute.memory_limits import memory_limit_error
 from anyshape.execute.specialization import Specialization, split_buffers, weights_bytes
@@ -52,8 +52,18 @@ class NativeExecutor:
     def _run_repeated(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
         return self.results(self.assembled.program.run(arrays))
 
-    def run_within(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
-        return self.results(self.assembled.program.run_within(arrays, limits))
+    def run_within(
+        self, arrays: Sequence[Any], limits: RunLimits, out: Out | None = None
+    ) -> tuple[Array, ...]:
+        program = self.assembled.program
+        return self.results(program.run_within(arrays, limits, self.outputs_in(out)))
+
+    def outputs_in(self, out: Out | None) -> Out | None:
+        """For each output of the program the array of the first result that it is."""
+        if out is None or not self._repeats:
+            return out
+        firsts = (self._repeats.index(number) for number in range(len(set(self._repeats))))
+        return [out[result] for result in firsts]
 
     def results(self, outputs: tuple[Array, ...]) -> tuple[Array, ...]:
         """From the program's outputs: one that is returned twice is copied, as results may not
@@ -97,14 +107,17 @@ class NativeExecutor:
 
     # --- one step at a time -------------------------------------------------------------------
 
-    def steps(self, arrays: Sequence[Any]) -> Iterator[StepRun]:
+    def steps(self, arrays: Sequence[Any]) -> Steps:
         """The same kernels on the same memory, with a look at every value in between."""
-        stepper = self.assembled.program.stepwise(arrays)
-        sizes = self.bindings.solve([shape_of(array) for array in arrays])
+        stepper = self.assembled.program.stepwise(arrays, keep_donated=True)
+        in_memory = self.plan.donation.as_in_memory
+        shapes = [in_memory(number, shape_of(array)) for number, array in enumerate(arrays)]
+        sizes = self.bindings.solve(shapes)
         named = zip(self.plan.steps, self.assembled.program.description.steps, strict=True)
         for number, (step, described) in enumerate(named):
             spent = stepper.step()
             yield StepRun(number, described.name, step.node, spent, _values(stepper, step, sizes))
+        return self.results(stepper.outputs)
 
     # --- reports ------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ specializations and no kernels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter_ns
 from typing import Any, Final, NoReturn
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from anyshape.base.errors import AnyshapeError, CapabilityError
 from anyshape.execute.capabilities import Capabilities
-from anyshape.execute.executor import ExecutableMemory, RunCounter, StepRun
+from anyshape.execute.executor import ExecutableMemory, Out, RunCounter, StepRun, Steps
 from anyshape.execute.tensors import as_numpy
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import evaluate
@@ -42,7 +42,10 @@ class ReferenceExecutor:
     def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
         return self.run_within(arrays, UNLIMITED)
 
-    def run_within(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
+    def run_within(
+        self, arrays: Sequence[Any], limits: RunLimits, out: Out | None = None
+    ) -> tuple[Array, ...]:
+        """Nothing is written into `out`: nodes make their results themselves."""
         refuse_memory_limit(limits.memory_limit)
 
         def look(node: Node, results: tuple[Array, ...], sizes: dict[Symbol, int]) -> None:
@@ -52,7 +55,7 @@ class ReferenceExecutor:
         self._counter.add()
         return tuple(map(np.array, results))  # a node may give a view of an input or a constant
 
-    def steps(self, arrays: Sequence[Any]) -> Iterator[StepRun]:
+    def steps(self, arrays: Sequence[Any]) -> Steps:
         """The nodes; all of them have run before the first is seen."""
         seen: list[StepRun] = []
         started = perf_counter_ns()
@@ -65,8 +68,9 @@ class ReferenceExecutor:
                 seen.append(StepRun(len(seen), node.op.name, node, spent, values))
             started = perf_counter_ns()
 
-        evaluate(self._graph, *map(as_numpy, arrays), observe=observe)
-        return iter(seen)
+        results = evaluate(self._graph, *map(as_numpy, arrays), observe=observe)
+        yield from seen
+        return results
 
     def specialize(self, sizes: Mapping[str, int]) -> NoReturn:
         fix = "compile with executor='native'"

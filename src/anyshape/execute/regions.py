@@ -18,7 +18,7 @@ from typing import cast
 
 from anyshape.execute.executor import Executor
 from anyshape.ir.graph import Graph
-from anyshape.ir.interpret import TOKEN_VALUE
+from anyshape.ir.interpret import TOKEN_VALUE, entry_plan
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs
@@ -33,9 +33,10 @@ Make = Callable[[Graph], Executor]
 
 @dataclass(frozen=True, slots=True)
 class SegmentStep:
-    """A native program. `sizes` are the symbols that no operand has as an axis."""
+    """A native program. `axes` names all its symbols, `sizes` those that no operand shows."""
 
     executor: Executor
+    axes: frozenset[str]
     operands: tuple[int, ...]
     sizes: tuple[Symbol, ...]
     results: tuple[int, ...]
@@ -149,7 +150,7 @@ class _Planner:
         names = tuple(name for name, type_ in named if isinstance(type_, TensorType))
         graph = replace(self.graph, inputs=names, body=replace(body, facts=facts))
         operands = tuple(_position(value.node) for value in params)
-        return SegmentStep(self.make(graph), operands, (), self._results(node))
+        return SegmentStep(self.make(graph), _axes(graph), operands, (), self._results(node))
 
     def _segment(self, node: Node) -> SegmentStep:
         body = node.regions[0]
@@ -158,7 +159,8 @@ class _Planner:
         names = tuple(f"operand {number}" for number in range(len(params)))
         known = _about(self.facts, body.symbols)
         graph = replace(self.graph, inputs=names, body=replace(body, params=params, facts=known))
-        return SegmentStep(self.make(graph), self._operands(node), told, self._results(node))
+        operands, results = self._operands(node), self._results(node)
+        return SegmentStep(self.make(graph), _axes(graph), operands, told, results)
 
     def _host(self, node: Node) -> HostStep:
         inner = (_Planner(self.graph, r, self.facts, self.make).plan() for r in node.regions)
@@ -174,6 +176,11 @@ class _Planner:
         results = node.results if node else ()
         self.slots.update((value, next(self.numbers)) for value in results)
         return tuple(self.slots[value] for value in results)
+
+
+def _axes(graph: Graph) -> frozenset[str]:
+    """The names of the sizes that a call of this graph has."""
+    return frozenset(step.affine.symbol.name for step in entry_plan(graph).steps)
 
 
 def _position(param: Node) -> int:

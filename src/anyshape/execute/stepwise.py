@@ -6,12 +6,12 @@ and without overlap. Results are those of the native executor, bit by bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from anyshape.base.errors import MemoryLimitError
 from anyshape.execute.capabilities import Capabilities
-from anyshape.execute.executor import ExecutableMemory, RunCounter, StepRun
+from anyshape.execute.executor import ExecutableMemory, Out, RunCounter, Steps
 from anyshape.execute.native import NativeExecutor
 from anyshape.execute.specialization import Specialization
 from anyshape.ir.types import Array
@@ -35,15 +35,18 @@ class StepwiseExecutor:
     def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
         return self.run_within(arrays, UNLIMITED)
 
-    def run_within(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
-        stepper = self._native.assembled.program.stepwise(arrays, limits.memory_limit)
+    def run_within(
+        self, arrays: Sequence[Any], limits: RunLimits, out: Out | None = None
+    ) -> tuple[Array, ...]:
+        program, given = self._native.assembled.program, self._native.outputs_in(out)
+        stepper = program.stepwise(arrays, limits.memory_limit, given)
         while stepper.next_step is not None:
             limits.check()
             stepper.step()
         self._counter.add()
         return self._native.results(stepper.outputs)
 
-    def steps(self, arrays: Sequence[Any]) -> Iterator[StepRun]:
+    def steps(self, arrays: Sequence[Any]) -> Steps:
         return self._native.steps(arrays)
 
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:

@@ -7,7 +7,7 @@ along with the graph knows where the bytes are (often a memory-mapped file).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -70,11 +70,18 @@ class WeightRef:
         return f"@{self.name}"
 
 
+@dataclass(slots=True)
+class _Content:
+    """How the elements of a weight are read; one for all stores that have the weight."""
+
+    read: Callable[[], Array]
+
+
 class WeightStore:
     """Weight buffers by digest. Adding the same content twice keeps one buffer."""
 
     def __init__(self) -> None:
-        self._arrays: dict[str, Array] = {}
+        self._contents: dict[str, _Content] = {}
         self._names: dict[str, str] = {}
         self._next = 0  # names are not used again after a buffer was left out
 
@@ -86,15 +93,24 @@ class WeightStore:
         if digest not in self._names:
             self._names[digest] = f"w{self._next}"
             self._next += 1
-        self._arrays.setdefault(digest, contiguous)
+        self._contents.setdefault(digest, _Content(lambda: contiguous))
         return WeightRef(self._names[digest], dtype_of(array, "constant"), array.shape, digest)
 
     def array(self, ref: WeightRef) -> Array:
-        found = self._arrays.get(ref.digest)
-        if found is None:
-            raise WeightError(f"@{ref.name}", f"no buffer with sha256:{ref.digest[:12]}…")
+        found = self._content(ref).read()
         if found.shape != ref.shape or found.dtype != ref.dtype.numpy:
             raise WeightError(f"@{ref.name}", f"is {found.dtype}{list(found.shape)} in the store")
+        return found
+
+    def move(self, ref: WeightRef, read: Callable[[], Array]) -> None:
+        """Lets go of the buffer, also for the stores that share it: `read` makes the same elements
+        from where they are now."""
+        self._content(ref).read = read
+
+    def _content(self, ref: WeightRef) -> _Content:
+        found = self._contents.get(ref.digest)
+        if found is None:
+            raise WeightError(f"@{ref.name}", f"no buffer with sha256:{ref.digest[:12]}…")
         return found
 
     def subset(self, refs: Iterable[WeightRef]) -> WeightStore:
@@ -102,12 +118,12 @@ class WeightStore:
         kept = WeightStore()
         kept._next = self._next
         digests = {ref.digest for ref in refs}
-        kept._arrays = {digest: a for digest, a in self._arrays.items() if digest in digests}
-        kept._names = {digest: self._names[digest] for digest in kept._arrays}
+        kept._contents = {key: c for key, c in self._contents.items() if key in digests}
+        kept._names = {digest: self._names[digest] for digest in kept._contents}
         return kept
 
     def __len__(self) -> int:
-        return len(self._arrays)
+        return len(self._contents)
 
 
 def weight_digest(array: Array) -> str:

@@ -26,6 +26,7 @@ from anyshape.loop.ir import (
     Local,
     Multiply,
     Number,
+    Prepare,
     Scalar,
     Statement,
     Store,
@@ -87,6 +88,8 @@ class _Frame:
                 self._copy(statement)
             case Multiply():
                 self._multiply(statement)
+            case Prepare(_, body):
+                self.run(body)
             case _:
                 assert_never(statement)
 

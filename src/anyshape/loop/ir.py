@@ -248,16 +248,28 @@ class Multiply:
         return (*places, self.rows, self.columns, self.depth)
 
 
-Statement = Let | Bind | Store | Update | For | Copy | Multiply
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Fills scratch with what all tasks that have the same `keys` need.
+
+    Whoever runs tasks one after the other may leave it out where the keys are those of the task
+    before: nothing else writes that scratch, and what it holds depends on keys and sizes alone.
+    """
+
+    keys: tuple[Symbol, ...]
+    body: tuple[Statement, ...]
+
+
+Statement = Let | Bind | Store | Update | For | Copy | Multiply | Prepare
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """Buffers and sizes in the order of the argument block, and the work of one task.
 
-    Scratch belongs to one task at a time and is arbitrary when a task starts. Small scratch of
-    constant size is on the stack; the rest is the worker's own part of a *workspace*, whose address
-    is given between those of the buffers and the sizes.
+    Scratch belongs to one task at a time and is arbitrary when a task starts, unless a `Prepare`
+    filled it. Small scratch of constant size is on the stack; the rest is the worker's own part of
+    a *workspace*, whose address is given between those of the buffers and the sizes.
 
     A *native* kernel has no body: it is a function of the runtime, by its name (`loop/native.py`).
     """

@@ -25,6 +25,7 @@ from anyshape.loop.ir import (
     Matrix,
     Multiply,
     Number,
+    Prepare,
     Scalar,
     Statement,
     Store,
@@ -85,6 +86,10 @@ def _lines(statement: Statement) -> Iterator[str]:
         case Multiply(tile, lhs, rhs, rows, columns, depth, padded):
             size, kind = shape_text((rows, columns)), " padded" if padded else ""
             yield f"{tile.name}{size} = {_matrix(lhs)} @ {_matrix(rhs)}{kind} over {depth}"
+        case Prepare(keys, body):
+            yield f"prepare for {', '.join(map(str, keys))} {{"
+            yield from (INDENT + line for inner in body for line in _lines(inner))
+            yield "}"
         case _:
             assert_never(statement)
 

@@ -20,6 +20,7 @@ from anyshape.loop.ir import (
     Matrix,
     Multiply,
     Number,
+    Prepare,
     Scalar,
     Statement,
     Store,
@@ -52,6 +53,8 @@ def map_statement(statement: Statement, dims: Mapping[Symbol, Dim], access: Acce
             sides = _map_matrix(lhs, dims), _map_matrix(rhs, dims)
             sizes = (dim.substitute(dims) for dim in (rows, columns, depth))
             return Multiply(tile, *sides, *sizes, padded=padded)
+        case Prepare(keys, body):
+            return Prepare(keys, tuple(map_statement(item, dims, access) for item in body))
         case _:
             assert_never(statement)
 
@@ -117,6 +120,8 @@ def plain_dims(body: Sequence[Statement]) -> Iterator[Dim]:
                 yield from plain_dims(inner)
             case Copy() | Multiply():
                 yield from statement.dims
+            case Prepare(_, inner):
+                yield from plain_dims(inner)
             case _:
                 assert_never(statement)
 

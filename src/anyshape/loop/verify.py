@@ -26,11 +26,13 @@ from anyshape.loop.ir import (
     Matrix,
     Multiply,
     Number,
+    Prepare,
     Scalar,
     Statement,
     Store,
     Update,
 )
+from anyshape.loop.prepare import check_preparation
 from anyshape.loop.printer import is_row_major, scalar_text
 from anyshape.sym import Answer, Dim, Less, LessEqual, Predicate, Prover, Symbol
 
@@ -94,6 +96,9 @@ class _Around:
             self._assuming[conditions] = found
         return found
 
+    def _without_locals(self) -> _Around:
+        return _Around(self.kernel, self.prover, self.symbols, {}, self.unproved)
+
     def check(self, body: Sequence[Statement]) -> None:
         around = self
         for statement in body:
@@ -123,6 +128,9 @@ class _Around:
                 self._copy(statement)
             case Multiply():
                 self._multiply(statement)
+            case Prepare():
+                check_preparation(self.kernel, statement)
+                self._without_locals().check(statement.body)
             case _:
                 assert_never(statement)
         return self

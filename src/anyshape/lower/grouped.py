@@ -18,7 +18,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import cast
 
-from anyshape.ir.node import Node, Region
+from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
 from anyshape.ir.types import i64
 from anyshape.loop import (
@@ -37,12 +37,12 @@ from anyshape.loop import (
     Statement,
 )
 from anyshape.loop.merge import flat_buffer
-from anyshape.lower.matrix_epilogue import TilePlace, epilogue
+from anyshape.lower.matrix_epilogue import TilePlace, surroundings
 from anyshape.lower.matrix_form import MatrixForm, Panels, param_of, uses_of
 from anyshape.lower.matrix_plan import PANEL, TASK, TILE, MatrixPlan, flat
 from anyshape.passes.dot_epilogue import epilogue_orders
 from anyshape.passes.matrix_sides import Side
-from anyshape.passes.strided_view import view_of
+from anyshape.passes.strided_view import StridedView, view_of
 from anyshape.sym import Dim, Facts, Less, LessEqual, Symbol, ceildiv, maximum, minimum, product
 
 GROUP, START, END, FIRST, COUNT = (Symbol(name) for name in ("g", "s", "e", "f", "m"))
@@ -120,22 +120,29 @@ def grouped_form(region: Region, constants: Set[int]) -> tuple[MatrixForm, int] 
     found = [orders.get(result.node) for result in region.results]
     if any(order != orders[dot] for order in found):
         return "a result is transposed, or does not depend on it"
-    if any(value.node.op is not PARAM for value in dot.operands):
+    weights = view_of(dot.operands[1], lambda node: node.op.name == "transpose")
+    if any(v.node.op is not PARAM for v in (dot.operands[0], weights.base, dot.operands[2])):
         return "an operand is computed inside the kernel"
-    weights = _param(dot, 1)
-    stored = weights in constants and uses_of(region, weights) == 1
+    stored = _is_stored(region, _param(weights.base), constants)
+    if not stored and weights.base is not dot.operands[1]:
+        return "weights that are not constant are transposed"
     panels = Panels.STORED if stored else Panels.IN_PLACE
-    return _form(dot, panels, len(found)), _param(dot, 2)
+    return _form(dot, weights, panels, len(found)), _param(dot.operands[2])
 
 
-def _form(dot: Node, panels: Panels, results: int) -> MatrixForm:
-    x, weights = (view_of(value, lambda _: False) for value in dot.operands[:2])
+def _is_stored(region: Region, weights: int, constants: Set[int]) -> bool:
+    """Whether the weights are put in panels before anything runs, in whatever order they are."""
+    return weights in constants and uses_of(region, weights) == 1
+
+
+def _form(dot: Node, weights: StridedView, panels: Panels, results: int) -> MatrixForm:
+    x = view_of(dot.operands[0], lambda _: False)
     rows, columns = Side(x, (), (1,), (0,)), Side(weights, (0,), (1,), (2,))
     return MatrixForm(dot, rows, columns, panels, ((0, 1),) * results)
 
 
-def _param(dot: Node, operand: int) -> int:
-    return cast(ParamAttrs, dot.operands[operand].node.attrs).index
+def _param(value: Value) -> int:
+    return cast(ParamAttrs, value.node.attrs).index
 
 
 def grouped_kernel(
@@ -149,8 +156,8 @@ def grouped_kernel(
     """The kernel of a region with one grouped dot."""
     whole = plan.product
     tile = TilePlace(whole.sums, (), plan.first_row, plan.rows, whole.first_column, whole.columns)
-    after = epilogue(region, plan.form, tile, inputs, outputs, facts)
-    buffers = {b.name: after.views.get(b.name, flat_buffer(b)) for b in (*inputs, *outputs)}
+    around = surroundings(region, plan.form, tile, inputs, outputs, facts)
+    buffers = {b.name: around.views.get(b.name, flat_buffer(b)) for b in (*inputs, *outputs)}
     x, weights, offsets = (
         inputs[n].name
         for n in (param_of(plan.form.rows), param_of(plan.form.columns), plan.offsets)
@@ -162,7 +169,7 @@ def grouped_kernel(
     padded = plan.form.panels is Panels.STORED
     panel = _panel(plan, buffers[weights])
     multiply = Multiply(whole.sums, lhs, panel, plan.rows, whole.columns, plan.depth, padded)
-    tiles = For(TILE, plan.tiles, (multiply, *after.loops))
+    tiles = For(TILE, plan.tiles, (multiply, *around.after))
     groups = For(GROUP, plan.groups + 1, (*plan.rows_of_group(buffers[offsets]), tiles))
     scratch = tuple(filter(None, (whole.sums, whole.block_copy)))
     body = (*whole.parts_of_task, *copies, groups)

@@ -10,7 +10,7 @@ of the graph become the kernel's own `n0, n1, …`, so that equal kernels have e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from anyshape.ir.node import Region
 from anyshape.ir.opdef import Trait
@@ -30,6 +30,7 @@ from anyshape.lower.matrix import matrix_kernel
 from anyshape.lower.matrix_effort import effort_of_panels, effort_of_sums
 from anyshape.lower.matrix_form import Panels, matrix_form, param_of, with_columns_apart
 from anyshape.lower.matrix_plan import MatrixPlan
+from anyshape.lower.matrix_run import RUNS
 from anyshape.lower.order import sorting
 from anyshape.lower.packing import Packing
 from anyshape.lower.row import kept_indices, row_work
@@ -125,6 +126,10 @@ def _matrix_product(
     if isinstance(form, str):
         return None
     plan, buffers = MatrixPlan(form, tiling), _buffers(region)
+    if plan.run is not None:
+        runs = plan.run.count(tiling.threads).substitute(dict(zip(sizes, dims, strict=True)))
+        facts = replace(facts, axes=(*facts.axes, Axis(RUNS.name)))
+        sizes, dims = (*sizes, RUNS), (*dims, runs)
     kernel = matrix_kernel(region, plan, *buffers, facts, sizes)
     apart = with_columns_apart(form)
     if apart is None:

@@ -1,6 +1,7 @@
 """The kernel of a matrix product: register tiles, and the epilogue on each of them.
 
-    task t: a block of rows times one panel of columns
+    task t: a block of rows times one panel of columns, or several if it computes an operand
+      block = prologue of the rows            if ops come before them; or the panel, likewise
       panel = copy of the columns             if they are apart in memory
       block = copy of the rows                if they are stored in another dtype
       for r < register tiles of the block
@@ -19,11 +20,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from anyshape.ir.node import Region
-from anyshape.loop import Buffer, Copy, For, Kernel, Matrix, Multiply, Statement
+from anyshape.loop import Buffer, Copy, For, Kernel, Matrix, Multiply, Prepare, Statement
 from anyshape.loop.merge import flat_buffer
-from anyshape.lower.matrix_epilogue import TilePlace, epilogue
-from anyshape.lower.matrix_form import Panels, param_of
+from anyshape.lower.matrix_epilogue import TilePlace, surroundings
+from anyshape.lower.matrix_form import Panels, is_computed, param_of
 from anyshape.lower.matrix_plan import TASK, TILE, MatrixPlan, flat
+from anyshape.lower.matrix_prologue import OperandPlace
 from anyshape.lower.movement import linear
 from anyshape.passes.matrix_sides import Side
 from anyshape.sym import Dim, Facts, Symbol, product
@@ -43,13 +45,17 @@ def matrix_kernel(
     tile = TilePlace(
         plan.sums, plan.batch, plan.first_row, plan.rows, plan.first_column, plan.columns
     )
-    after = epilogue(region, plan.form, tile, inputs, outputs, facts)
-    buffers = {b.name: after.views.get(b.name, flat_buffer(b)) for b in (*inputs, *outputs)}
+    around = surroundings(region, plan.form, tile, inputs, outputs, facts, OperandPlace.of(plan))
+    buffers = {b.name: around.views.get(b.name, flat_buffer(b)) for b in (*inputs, *outputs)}
     if plan.form.panels is Panels.STORED:
         name = inputs[param_of(plan.form.columns)].name
         buffers[name] = flat(buffers[name], _stored_size(plan))
     copies, multiply = _product(plan, inputs, buffers)
-    body = (*plan.parts_of_task, *copies, For(TILE, plan.tiles, (multiply, *after.loops)))
+    tiles = (*copies, For(TILE, plan.tiles, (multiply, *around.after)))
+    if plan.run is not None:
+        tiles = (plan.run.loop((*plan.parts_of_run, *tiles)),)
+    before = (Prepare(plan.keys, around.before),) if around.before else ()
+    body = (*plan.parts_of_task, *before, *tiles)
     scratch = filter(None, (plan.sums, plan.panel_copy, plan.block_copy))
     tasks = product(plan.extents)
     return Kernel(tuple(buffers.values()), sizes, TASK, tasks, body, facts, tuple(scratch))
@@ -58,19 +64,24 @@ def matrix_kernel(
 def _product(
     plan: MatrixPlan, inputs: Sequence[Buffer], buffers: Buffers
 ) -> tuple[list[Statement], Multiply]:
-    """Copies that a task makes, and the product of one tile."""
+    """Copies of operands, and the product of one tile."""
     form, copies = plan.form, list[Statement]()
-    lhs = _rows(plan, _buffer_of(form.rows, inputs, buffers), plan.first_row)
-    if plan.block_copy is not None:
-        source = _rows(plan, lhs.buffer, plan.first_of_block)
-        copies.append(Copy(plan.block_copy, source, plan.rows_of_block, form.depth))
+    if plan.block_copy is None:
+        lhs = _rows(plan, _buffer_of(form.rows, inputs, buffers), plan.first_row)
+    else:
         start = (plan.first_row - plan.first_of_block) * form.depth
         lhs = Matrix(plan.block_copy, start, (form.depth, Dim.of(1)))
-    rhs = _panel(plan, _buffer_of(form.columns, inputs, buffers))
-    if plan.panel_copy is not None:
-        copies.append(Copy(plan.panel_copy, rhs, form.depth, plan.columns))
+        if not is_computed(form.rows):
+            source = _rows(plan, _buffer_of(form.rows, inputs, buffers), plan.first_of_block)
+            copies.append(Copy(plan.block_copy, source, plan.rows_of_block, form.depth))
+    if plan.panel_copy is None:
+        rhs = _panel(plan, _buffer_of(form.columns, inputs, buffers))
+    else:
         rhs = Matrix(plan.panel_copy, Dim.of(0), (Dim.of(plan.width), Dim.of(1)))
-    padded = form.panels in (Panels.STORED, Panels.COPIED)
+        if not is_computed(form.columns):
+            source = _panel(plan, _buffer_of(form.columns, inputs, buffers))
+            copies.append(Copy(plan.panel_copy, source, form.depth, plan.columns))
+    padded = form.panels in (Panels.STORED, Panels.COPIED, Panels.COMPUTED)
     return copies, Multiply(plan.sums, lhs, rhs, plan.rows, plan.columns, form.depth, padded)
 
 

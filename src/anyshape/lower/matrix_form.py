@@ -6,6 +6,9 @@ results have the columns as their last axes. What follows the dot is elementwise
 
 Either operand may bring the columns: where a transpose puts the axes of lhs last, the product is
 computed the other way round.
+
+One operand may be *computed* by ops of the region, instead of being a view of a parameter. A task
+then computes the part of it that it needs into scratch.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import cast
 from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
 from anyshape.passes.dot_epilogue import Order, epilogue_orders, has_run_at_end
+from anyshape.passes.dot_prologue import is_prologue_op
 from anyshape.passes.matrix_sides import Side, side_of
 from anyshape.sym import Dim
 
@@ -29,6 +33,7 @@ class Panels(Enum):
     IN_PLACE = "in place"  # columns are next to each other anyway
     COPIED = "copied"  # each task makes a copy of the panel that it needs
     APART = "apart"  # columns are summed one by one, where they are
+    COMPUTED = "computed"  # each task computes the panel that it needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,13 @@ class MatrixForm:
         return self.rows.size(self.rows.depth)
 
     @property
+    def computed(self) -> Side | None:
+        """The operand that tasks compute for themselves."""
+        if self.panels is Panels.COMPUTED:
+            return self.columns
+        return self.rows if is_computed(self.rows) else None
+
+    @property
     def batch_axes(self) -> Order:
         """Axes of the dot's result."""
         return tuple(range(len(self.rows.batch)))
@@ -66,6 +78,11 @@ class MatrixForm:
     @property
     def column_axes(self) -> Order:
         return _free_axes(self.dot, self.columns, second=not self.swapped)
+
+
+def is_computed(side: Side) -> bool:
+    """Whether an operand is made by ops of the region."""
+    return side.view.base.node.op is not PARAM
 
 
 def param_of(side: Side) -> int:
@@ -109,8 +126,9 @@ def _form(
 
 
 def _with_panels(region: Region, constants: Set[int], form: MatrixForm) -> MatrixForm | str:
-    if any(side.view.base.node.op is not PARAM for side in (form.rows, form.columns)):
-        return "an operand is computed inside the kernel"
+    objection = _objection_to_computed(form)
+    if objection:
+        return objection
     if not form.rows.is_matrix:
         return "rows or depth are apart in memory"
     panels = _panels(region, constants, form.columns)
@@ -118,6 +136,28 @@ def _with_panels(region: Region, constants: Set[int], form: MatrixForm) -> Matri
         return "columns or depth are apart in memory"
     found = replace(form, panels=panels)
     return with_columns_apart(found) or found if form.row_count == 1 else found
+
+
+def _objection_to_computed(form: MatrixForm) -> str:
+    rows, columns = (is_computed(side) for side in (form.rows, form.columns))
+    if rows and columns:
+        return "both operands are computed inside the kernel"
+    if (rows and not form.rows.is_run_of_depth) or (columns and not form.columns.is_run_of_free):
+        return "an operand is computed inside the kernel, one element here and one there"
+    made = (node for side in (form.rows, form.columns) for node in _nodes_behind(side))
+    others = [node.op.name for node in made if not is_prologue_op(node)]
+    return f"{others[0]} computes an operand inside the kernel" if others else ""
+
+
+def _nodes_behind(side: Side) -> list[Node]:
+    """What an operand is computed by, parameters and numbers aside."""
+    found = dict.fromkeys([side.view.base.node])
+    queue = list(found)
+    while queue:
+        new = {value.node for value in queue.pop().operands} - found.keys()
+        found |= dict.fromkeys(new)
+        queue += new
+    return [node for node in found if node.operands]
 
 
 def with_columns_apart(form: MatrixForm) -> MatrixForm | None:
@@ -129,11 +169,12 @@ def with_columns_apart(form: MatrixForm) -> MatrixForm | None:
 
 
 def _panels(region: Region, constants: Set[int], columns: Side) -> Panels:
+    if is_computed(columns):
+        return Panels.COMPUTED
     param = param_of(columns)
     if param in constants and columns.view.is_whole and uses_of(region, param) == 1:
         return Panels.STORED
-    in_place = columns.free_stride == 1 and columns.depth_stride is not None
-    return Panels.IN_PLACE if in_place else Panels.COPIED
+    return Panels.IN_PLACE if columns.is_run_of_free else Panels.COPIED
 
 
 def uses_of(region: Region, param: int) -> int:

@@ -3,7 +3,8 @@
     task: a block of rows times one panel of columns
       tile r of the block: `rows` rows from `first_row` on
 
-All of it is arithmetic on sizes; what the tasks do is in `matrix.py`.
+A task that computes an operand has several panels, or several blocks (`matrix_run.py`). All of it
+is arithmetic on sizes; what the tasks do is in `matrix.py`.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from anyshape.ir.types import DType, Shape, f32, i32
 from anyshape.loop import Bind, Buffer, Number
 from anyshape.loop.ir import COPIED_ROWS
 from anyshape.loop.printer import row_major
-from anyshape.lower.matrix_form import MatrixForm, Panels
+from anyshape.lower.matrix_form import MatrixForm, Panels, is_computed
+from anyshape.lower.matrix_run import RUN, RUNS, Run
 from anyshape.lower.movement import delinear
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import Tiling
 from anyshape.passes.matrix_sides import Side
-from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum
+from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum, product
 
 TASK, PANEL, BLOCK, TILE = (Symbol(name) for name in ("t", "p", "b", "r"))
-HEIGHT, WIDTH, ROW, COLUMN = (Symbol(name) for name in ("h", "w", "i", "j"))
+HEIGHT, WIDTH, ROW, COLUMN, DEPTH = (Symbol(name) for name in ("h", "w", "i", "j", "k"))
 SUMS = "sums"
 
 
@@ -69,16 +71,49 @@ class MatrixPlan:
     # --- the place of one tile ----------------------------------------------------------------
 
     @property
+    def run(self) -> Run | None:
+        """What a task goes through, if it computes an operand."""
+        if self.form.panels is Panels.COMPUTED:
+            return Run(BLOCK, self.blocks, product((*self.batches, self.panels)))
+        if is_computed(self.form.rows):
+            return Run(PANEL, self.panels, product((*self.batches, self.blocks)))
+        return None
+
+    @property
     def parts_of_task(self) -> tuple[Bind, ...]:
         """Batch, panel and block of a task as indices of their own: proofs need no division."""
-        symbols = (*(index.symbol for index in self.batch), PANEL, BLOCK)
+        symbols = (*(index.symbol for index in self.batch), *self._parts)
         parts = task_parts(tuple(filter(None, symbols)), self.extents)
-        return (*parts, *self.sizes_of_task)
+        if self.run is None:
+            return (*parts, *self._height, *self._width)
+        fixed = self._height if self.run.index is PANEL else self._width
+        return (*parts, *self.run.bounds, *fixed)
+
+    @property
+    def parts_of_run(self) -> tuple[Bind, ...]:
+        """What changes from one step of a run to the next."""
+        if self.run is None:
+            return ()
+        return self._width if self.run.index is PANEL else self._height
+
+    @property
+    def keys(self) -> tuple[Symbol, ...]:
+        """What tasks have in common that need the same part of a computed operand."""
+        symbols = (*(index.symbol for index in self.batch), self._parts[0])
+        return tuple(filter(None, symbols))
+
+    @property
+    def _parts(self) -> tuple[Symbol, Symbol]:
+        """Of a task, but for the batch."""
+        if self.run is None:
+            return PANEL, BLOCK
+        return (BLOCK if self.run.index is PANEL else PANEL), RUN
 
     @property
     def extents(self) -> Shape:
         """Of the parts of a task: tasks of one panel follow each other, it stays in the cache."""
-        return (*self.batches, self.panels, self.blocks)
+        sizes = {PANEL: self.panels, BLOCK: self.blocks, RUN: Dim.of(RUNS)}
+        return (*self.batches, *(sizes[part] for part in self._parts))
 
     @property
     def batch(self) -> tuple[Dim, ...]:
@@ -87,7 +122,7 @@ class MatrixPlan:
 
     @property
     def first_of_block(self) -> Dim:
-        return Dim.of(BLOCK) * self.block
+        return self._place_of(BLOCK) * self.block
 
     @property
     def rows_of_block(self) -> Dim:
@@ -109,7 +144,11 @@ class MatrixPlan:
 
     @property
     def first_column(self) -> Dim:
-        return Dim.of(PANEL) * self.width
+        return self._place_of(PANEL) * self.width
+
+    def _place_of(self, index: Symbol) -> Dim:
+        run = self.run
+        return run.place if run is not None and run.index is index else Dim.of(index)
 
     @property
     def columns(self) -> Dim:
@@ -117,11 +156,15 @@ class MatrixPlan:
         return Dim.of(self.width) if self.whole_panels else Dim.of(WIDTH)
 
     @property
-    def sizes_of_task(self) -> tuple[Bind, ...]:
-        """Rows and columns of a task as indices of their own, unless they are always the same."""
-        rows = _size(HEIGHT, self.block, self.form.row_count - self.first_of_block)
-        columns = _size(WIDTH, self.width, self.form.column_count - self.first_column)
-        return (rows,) if self.whole_panels else (rows, columns)
+    def _height(self) -> tuple[Bind, ...]:
+        """Rows of a block, as an index of its own."""
+        return (_size(HEIGHT, self.block, self.form.row_count - self.first_of_block),)
+
+    @property
+    def _width(self) -> tuple[Bind, ...]:
+        """Columns of a panel, unless they are always the same."""
+        left = self.form.column_count - self.first_column
+        return () if self.whole_panels else (_size(WIDTH, self.width, left),)
 
     # --- memory -------------------------------------------------------------------------------
 
@@ -131,18 +174,20 @@ class MatrixPlan:
 
     @property
     def panel_copy(self) -> Buffer | None:
-        """Where a task copies its panel to."""
-        if self.form.panels is not Panels.COPIED:
+        """Where a task copies its panel to, or computes it."""
+        if self.form.panels not in (Panels.COPIED, Panels.COMPUTED):
             return None
         depth = ceildiv(self.form.depth, COPIED_ROWS) * COPIED_ROWS
         return scratch("panel", self.total, (depth, Dim.of(self.width)))
 
     @property
     def block_copy(self) -> Buffer | None:
-        """Where a task copies its rows to: if they are stored in a dtype to be converted."""
-        if self.form.rows.view.base.tensor.dtype == self.total:
+        """Where a task computes its rows, or copies them to: if their dtype is converted."""
+        stored = self.form.rows.view.base.tensor.dtype
+        if not is_computed(self.form.rows) and stored == self.total:
             return None
-        return scratch("block", self.total, (Dim.of(self.block), self.form.depth))
+        rows = minimum(self.block, self.form.row_count)
+        return scratch("block", self.total, (rows, self.form.depth))
 
     def packing(self) -> Packing:
         """How a constant is to be stored."""

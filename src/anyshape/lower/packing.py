@@ -45,6 +45,16 @@ def pack(array: Array, packing: Packing) -> Array:
     return packed
 
 
+def unpack(packed: Array, packing: Packing, shape: tuple[int, ...]) -> Array:
+    """The constant of this shape, from its panels."""
+    batch, panels, depth, columns = packed.shape
+    order = (*packing.batch, *packing.depth, *packing.free)
+    width = math.prod(shape[axis] for axis in packing.free)
+    rows = packed.transpose(0, 2, 1, 3).reshape(batch, depth, panels * columns)[:, :, :width]
+    found = rows.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
+    return np.ascontiguousarray(found)
+
+
 def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
     """Zeros that start at a cache line."""
     size = math.prod(shape) * dtype.itemsize

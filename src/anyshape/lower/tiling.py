@@ -18,12 +18,16 @@ from anyshape.ir.types import DType
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """Sizes that suit an instruction set. `block` is a multiple of `rows`."""
+    """Sizes that suit an instruction set. `block` is a multiple of `rows`.
+
+    `threads` are those that share the tasks.
+    """
 
     rows: int
     vectors: int
     vector_bytes: int
     block: int = 96
+    threads: int = 1
 
     def columns(self, total: DType) -> int:
         """The columns of a panel whose sums are of this dtype."""

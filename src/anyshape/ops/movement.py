@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyshape.ir.attrs import Attrs
+from anyshape.ir.build import Builder
 from anyshape.ir.context import ShapeContext
+from anyshape.ir.node import Value
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import ALL_DTYPES, Array, Shape, shape_text
 from anyshape.ops.rules import SameDType
@@ -227,6 +229,27 @@ concat = register(
         concat_shape,
         reference=lambda call: np.concatenate(call.args, axis=call.attrs.axis),
         traits=INDEXED,
+    )
+)
+
+
+def append_shape(ctx: ShapeContext, shapes: Sequence[Shape], attrs: Attrs, /) -> tuple[Shape, ...]:
+    return concat_shape(ctx, shapes, AxisAttrs(0))
+
+
+def _append(b: Builder, operands: Sequence[Value], attrs: Attrs, /) -> Value:
+    return b.emit("concat", *operands, axis=0)
+
+
+append = register(
+    OpDef(
+        "append",
+        Signature(("x", "more")),
+        Attrs,
+        ANY,
+        append_shape,
+        decompose=_append,
+        doc="A concat along axis 0 whose result begins in the memory of x, and continues it.",
     )
 )
 

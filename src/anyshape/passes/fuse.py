@@ -9,10 +9,11 @@ and that group can take it:
     it; a group has at most one loop op that is not itself reduced further;
   - a dot also takes along transposes that follow it, if they leave its rows or its columns
     together, and views in front of it (transposes, slices, broadcasts, widening casts), if its
-    operands still read as matrices. It reads nothing else than views of memory: whatever else comes
-    before it would be computed once for each panel of columns;
+    operands still read as matrices;
+  - a map that is left in front of a dot, and feeds nothing else, joins it if its ops are cheap: the
+    dot computes one of its operands itself (`dot_prologue.py`);
   - an attention takes along what leaves its columns last, and any views in front of it;
-  - a grouped dot reads its operands from memory as they are.
+  - a grouped dot reads its operands from memory as they are, and constant weights transposed.
 
 Reshapes are names for the same memory and stay outside. What is neither map nor loop stays alone.
 """
@@ -30,19 +31,16 @@ from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, Trait, lookup
 from anyshape.ir.rewrite import Decision, DecisionLog
 from anyshape.ops.source import ConstantAttrs
+from anyshape.passes.cheap_ops import CHEAP
 from anyshape.passes.dot_epilogue import epilogue_orders, has_run_at_end
+from anyshape.passes.dot_prologue import DotSides, dot_sides, objection_to_prologue
 from anyshape.passes.infra import PassContext
-from anyshape.passes.matrix_sides import reads_as_matrices, side_of
+from anyshape.passes.matrix_sides import Side, reads_as_matrices, side_of
 from anyshape.passes.strided_view import is_view
 from anyshape.sym import Answer, Equal, FactScope
 
 MAP = frozenset({Trait.ELEMENTWISE, Trait.INDEXED})
 LOOP = frozenset({Trait.REDUCTION, Trait.CONTRACTION, Trait.ROWWISE})
-CHEAP = frozenset(
-    {"add", "sub", "mul", "neg", "abs", "maximum", "minimum", "select", "cast", "relu", "eq", "ne"}
-    | {"lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not", "floor", "ceil", "round"}
-)
-"""Elementwise ops that cost less to compute again than to keep."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +104,16 @@ class Group:
         if self.loop is node or self.feeds_loop(users):
             self.before.add(node)
 
+    def add_prologue(self, group: Group) -> None:
+        """Takes a whole group in, in front of the loop."""
+        self.nodes += group.nodes
+        self.before |= set(group.nodes)
+
 
 class _Grouping:
     def __init__(self, graph: Graph, log: DecisionLog) -> None:
         self.scope = FactScope.of(graph.facts, distinct_names=False)
         self.locations = graph.locations
-        self.log = log
         self.groups: dict[Node, Group] = {}
         nodes = graph.nodes()
         self.users: dict[Node, set[Node]] = defaultdict(set)
@@ -119,9 +121,15 @@ class _Grouping:
             for value in node.operands:
                 self.users[value.node].add(node)
         self.results = {value.node for value in graph.results}
+        self.decisions: dict[Node, Decision] = {}
         for node in reversed(nodes):
             if is_map(node) or is_loop(node) or is_alone(node):
                 self._place(node)
+        for dot in nodes:
+            if dot.op.name == "dot":
+                self._take_prologue(dot, self.groups[dot])
+        for decision in self.decisions.values():
+            log.record(decision)
 
     def _place(self, node: Node) -> None:
         group, why = self._group_of_users(node)
@@ -129,11 +137,36 @@ class _Grouping:
             objection = self._objection(node, group)
             group, why = (None, objection) if objection else (group, f"joins {group.root.op.name}")
         if self.users[node]:
-            place = self.locations.of(node)
-            self.log.record(Decision(Fuse.name, group is not None, why, node, place))
+            self._decide(node, group is not None, why)
         group = group or Group()
         group.add(node, self.users[node])
         self.groups[node] = group
+
+    def _decide(self, node: Node, taken: bool, why: str) -> None:
+        self.decisions[node] = Decision(Fuse.name, taken, why, node, self.locations.of(node))
+
+    def _take_prologue(self, dot: Node, group: Group) -> None:
+        """Lets the dot compute an operand, the rows if both could be."""
+        sides = dot_sides(dot, group.nodes, group.before.__contains__)
+        if sides is not None and not self._takes_side(sides, sides.rows, group):
+            self._takes_side(sides, sides.columns, group)
+
+    def _takes_side(self, sides: DotSides, side: Side, group: Group) -> bool:
+        """Takes in the map that computes an operand, if there is one and nothing speaks against."""
+        root = side.view.base.node
+        maps = self.groups.get(root)
+        if maps is None or maps.loop or is_alone(root):
+            return False
+        if self._group_of_users(root)[0] is not group:
+            return False
+        objection = objection_to_prologue(sides, side, maps.nodes, self.scope)
+        if not objection or not is_view(root):  # why the dot cannot see through a view is known
+            self._decide(root, not objection, objection or "joins dot, which computes its operand")
+        if objection:
+            return False
+        group.add_prologue(maps)
+        self.groups.update(dict.fromkeys(maps.nodes, group))
+        return True
 
     def _group_of_users(self, node: Node) -> tuple[Group | None, str]:
         if node in self.results:
@@ -182,13 +215,20 @@ class _Grouping:
 def _objection_to_operand(node: Node, group: Group) -> str:
     """Why a contraction cannot read its operands through `node`."""
     dot = group.contraction
-    if dot is None or dot.op.name == "grouped_dot" or not is_view(node):
+    grouped = dot is not None and dot.op.name == "grouped_dot"
+    if dot is None or not is_view(node) or (grouped and not _is_turned_constant(node, dot)):
         return "a contraction reads its operands from memory"
-    if dot.op.name == "attention":  # reads rows of any strides
+    if grouped or dot.op.name == "attention":  # read rows of any strides
         return ""
     if not reads_as_matrices(dot, lambda seen: seen is node or seen in group.before):
         return "rows, columns or depth would be apart in memory"
     return ""
+
+
+def _is_turned_constant(node: Node, dot: Node) -> bool:
+    """Whether a node is a transpose of constant weights, which are stored in panels in any case."""
+    constant = isinstance(node.operands[0].node.attrs, ConstantAttrs)
+    return constant and node.op.name == "transpose" and node is dot.operands[1].node
 
 
 def _objection_to_dot(dot: Node, group: Group) -> str:

@@ -40,6 +40,16 @@ class Side:
     def is_matrix(self) -> bool:
         return self.free_stride is not None and self.depth_stride is not None
 
+    @property
+    def is_run_of_depth(self) -> bool:
+        """Whether what lies next to each other in memory is multiplied one after the other."""
+        return self.depth_stride == 1
+
+    @property
+    def is_run_of_free(self) -> bool:
+        """Whether rows, or columns, lie next to each other in memory."""
+        return self.free_stride == 1 and self.depth_stride is not None
+
     def size(self, axes: Sequence[int]) -> Dim:
         return product(self.view.shape[axis] for axis in axes)
 

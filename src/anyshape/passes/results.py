@@ -18,6 +18,9 @@ from anyshape.ir.types import TokenType
 from anyshape.passes.infra import PassContext
 from anyshape.passes.segments import is_alias, is_host
 
+OWN = frozenset({"kernel", "append"})
+"""Ops whose results have memory that nothing else is a name of."""
+
 
 @dataclass(frozen=True)
 class OwnResults:
@@ -30,21 +33,32 @@ class OwnResults:
 
 
 class _Copier(Rebuilder):
+    def __init__(self) -> None:
+        self.appended: set[Value] = set()  # they have a place
+
     def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
         """Regions stay as they are: only the graph's own results leave it."""
+        if node.op.name == "append":
+            self.appended.add(root_of(operands[1]))
         return builder.node(node.op, operands, node.attrs, node.regions, node.late)
 
     def result(self, value: Value, builder: Builder) -> Value:
-        own = value.node.op.name == "kernel" or isinstance(value.type, TokenType)
-        if own or is_host(_root(value)):
+        own = value.node.op.name in OWN or isinstance(value.type, TokenType)
+        if own or is_host(root_of(value).node):
             return value
-        inner = builder.nested()
-        body = inner.region([inner.param(value.type)])
-        return builder.node(lookup("kernel"), [value], NO_ATTRS, [body]).result()
+        made = copied(value, builder)
+        return copied(made, builder) if made in self.appended else made
 
 
-def _root(value: Value) -> Node:
-    """What computes the memory of a value."""
+def copied(value: Value, builder: Builder) -> Value:
+    """The result of a kernel that does nothing else."""
+    inner = builder.nested()
+    body = inner.region([inner.param(value.type)])
+    return builder.node(lookup("kernel"), [value], NO_ATTRS, [body]).result()
+
+
+def root_of(value: Value) -> Value:
+    """The value whose memory this one is a name of."""
     while is_alias(value.node):
         value = value.node.operands[0]
-    return value.node
+    return value

@@ -27,7 +27,7 @@ from anyshape.ir.types import TensorType, Type
 from anyshape.passes.infra import Pass, PassContext
 from anyshape.sym import Dim, Fact, Facts, LessEqual, Origin
 
-NATIVE = frozenset({"kernel", "segment"})
+NATIVE = frozenset({"kernel", "segment", "append"})
 
 
 def is_alias(node: Node) -> bool:

@@ -28,6 +28,7 @@ from anyshape.loop import (
     Local,
     Multiply,
     Number,
+    Prepare,
     Scalar,
     Statement,
     Store,
@@ -76,6 +77,8 @@ def _walk(
                 found.matrices.add(source.buffer.name)
             case Multiply(_, lhs, rhs):
                 found.matrices |= {lhs.buffer.name, rhs.buffer.name}
+            case Prepare(_, inside):  # other tasks read the same
+                found.matrices |= {buffer.name for buffer, _ in accesses(inside)}
             case Store(buffer, index, _):
                 found.stores.append(Access(buffer.name, buffer.offset(index), here, loops))
                 found.loads += _loads(statement, here, loops)[1:]  # the first is the store itself

@@ -2,14 +2,16 @@
 
 Whether a kernel allows it is proved from its loops (`accesses.py`); here it is decided where it is
 done. The operand must be a temporary of the same size whose other users are all over when the step
-starts: waits are never added for it, so that no overlap is lost.
+starts: waits are never added for it, so that no overlap is lost. In the same way results of the
+graph are written over inputs that the caller gives up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from anyshape.ir.types import TensorType
 from anyshape.plan.lifetimes import Lifetimes
 from anyshape.sym import Dim
 
@@ -18,13 +20,15 @@ from anyshape.sym import Dim
 class Touched:
     """The buffers of a step: what each operand is a name of, its results, its workspaces.
 
-    `overwritable` are positions of an operand and a result that may be one memory.
+    `overwritable` are positions of an operand and a result that may be one memory, `copied_onto`
+    those that may if the kernel does not copy the one to the other.
     """
 
     overwritable: frozenset[tuple[int, int]]
     operands: tuple[int, ...]
     results: tuple[int, ...]
     workspaces: tuple[int, ...]
+    copied_onto: frozenset[tuple[int, int]] = frozenset()
 
 
 def homes_in_place(
@@ -37,9 +41,9 @@ def homes_in_place(
     """
     homes: dict[int, int] = {}
     for number, step in enumerate(steps):
-        for result, operand in _candidates(step, temporary):
-            is_last = not lives.users[operand] & ~(lives.before[number] | 1 << number)
-            if is_last and result not in homes and operand not in _taken(step, homes):
+        for result, operand in _candidates(step, temporary, temporary, step.overwritable):
+            free = result not in homes and operand not in _taken(step, homes)
+            if free and _is_last(number, operand, lives):
                 homes[result] = operand
     for result, operand in homes.items():  # operands come before the results written over them
         homes[result] = homes.get(operand, operand)
@@ -52,17 +56,44 @@ def _taken(step: Touched, homes: Mapping[int, int]) -> set[int]:
     return {homes[result] for result in step.results if result in homes}
 
 
-def _candidates(step: Touched, temporary: Mapping[int, Dim]) -> list[tuple[int, int]]:
-    """Results and operands of equal size that may be one memory wherever the operand is read."""
+def results_in_inputs(
+    steps: Sequence[Touched],
+    lives: Lifetimes,
+    inputs: Mapping[int, TensorType],
+    results: Mapping[int, TensorType],
+) -> dict[int, int]:
+    """For each of the graph's `results` that is written over an input given up, that input.
+
+    Types are equal, not only sizes: the caller may get the array back that was the input.
+    """
+    homes: dict[int, int] = {}
+    for number, step in enumerate(steps):
+        allowed = step.overwritable | step.copied_onto
+        for result, operand in _candidates(step, inputs, results, allowed):
+            free = result not in homes and operand not in homes.values()
+            if free and _is_last(number, operand, lives):
+                homes[result] = operand
+    return homes
+
+
+def _is_last(step: int, operand: int, lives: Lifetimes) -> bool:
+    """Whether all other users of a buffer are over when the step starts."""
+    return not lives.users[operand] & ~(lives.before[step] | 1 << step)
+
+
+def _candidates(
+    step: Touched,
+    operands: Mapping[int, object],
+    results: Mapping[int, object],
+    allowed: Set[tuple[int, int]],
+) -> list[tuple[int, int]]:
+    """Results and operands of equal form that may be one memory wherever the operand is read."""
     pairs: list[tuple[int, int]] = []
     for place, result in enumerate(step.results, len(step.operands)):
         for operand in dict.fromkeys(step.operands):
             uses = [i for i, other in enumerate(step.operands) if other == operand]
-            may = all((use, place) in step.overwritable for use in uses)
-            if may and _same_size(temporary, operand, result):
+            may = all((use, place) in allowed for use in uses)
+            same = operand in operands and operands[operand] == results.get(result)
+            if may and same:
                 pairs.append((result, operand))
     return pairs
-
-
-def _same_size(temporary: Mapping[int, Dim], operand: int, result: int) -> bool:
-    return operand in temporary and temporary[operand] is temporary.get(result)

@@ -69,8 +69,9 @@ class _Uses:
 
 
 def _root(value: Value) -> Value:
-    while value.node.op.has(Trait.ALIAS):
-        value = value.node.operands[0]
+    """What a step computed; of an `append`, only what is new."""
+    while value.node.op.has(Trait.ALIAS) or value.node.op.name == "append":
+        value = value.node.operands[-1]
     return value
 
 

@@ -5,25 +5,31 @@ Two arena buffers may share memory if, through waits or because they are a windo
 of one is over before the other is first written. That depends on no size, so it is settled here,
 once: in which order steps run, which results are only names (a reshape, a stretch of another
 buffer), which are written over an operand, and which buffers conflict.
+
+A result may begin in the memory of an input that the caller gives up (`Schedule.starts`): it is
+written over the input, or continues it. What is appended to an input is computed at its place
+behind it, inside of the result.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import cast
 
 from anyshape.ir.graph import Graph
-from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
+from anyshape.ir.node import Node, Value
+from anyshape.ir.opdef import PARAM, Trait
 from anyshape.ir.types import TensorType
 from anyshape.loop.ir import workspace_bytes
-from anyshape.lower.kernel import Lowered, lower_region
+from anyshape.lower.kernel import Lowered
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import WIDE, Tiling
 from anyshape.ops.source import ConstantAttrs
-from anyshape.plan.accesses import copied_from, overwritable
+from anyshape.passes.growing import appends
+from anyshape.passes.results import root_of
 from anyshape.plan.buffers import (
     NOTHING,
     AliasStore,
@@ -35,10 +41,14 @@ from anyshape.plan.buffers import (
     InputStore,
     OutputStore,
 )
-from anyshape.plan.costs import Choice, MachineCosts, choices
+from anyshape.plan.costs import Choice, MachineCosts
+from anyshape.plan.donation import NOTHING_DONATED, Donation
 from anyshape.plan.in_place import Touched, homes_in_place
 from anyshape.plan.lifetimes import Lifetimes, steps_before, window_for
 from anyshape.plan.order import ordered_nodes
+from anyshape.plan.regions import RegionKernels, RegionLibrary
+from anyshape.plan.self_copies import without_copy
+from anyshape.plan.starts import input_of, starts_of
 from anyshape.sym import Answer, Dim, FactScope, LessEqual
 
 DEFAULT_COSTS = MachineCosts()
@@ -74,17 +84,24 @@ class StepPlan:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Everything of level 1 but the machine code."""
+    """Everything of level 1 but the machine code. `starts`: inputs by the outputs begun there."""
 
     graph: Graph
     buffers: tuple[BufferPlan, ...]
     steps: tuple[StepPlan, ...]
     window: int
+    donation: Donation
+    starts: Mapping[int, int]
 
 
-def schedule(graph: Graph, tiling: Tiling = WIDE, costs: MachineCosts = DEFAULT_COSTS) -> Schedule:
-    """Plans a graph in which everything but sources and aliases is a kernel."""
-    return _Scheduler(graph, tiling, costs).schedule()
+def schedule(
+    graph: Graph,
+    tiling: Tiling = WIDE,
+    costs: MachineCosts = DEFAULT_COSTS,
+    donation: Donation = NOTHING_DONATED,
+) -> Schedule:
+    """Plans a graph in which everything but sources, aliases and appends is a kernel."""
+    return _Scheduler(graph, tiling, costs, donation).schedule()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,34 +112,25 @@ class _Workspace:
     only: ForVariant | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Kernels:
-    """A lowered region, and what is known of its kernels."""
-
-    lowered: Lowered
-    choices: tuple[Choice, ...]
-    overwritable: frozenset[tuple[int, int]]
-    copied: tuple[int, Dim] | None
-
-
-_RegionKey = tuple[Region, frozenset[int]]  # a region, and which of its parameters are constants
-
-
 class _Scheduler:
-    def __init__(self, graph: Graph, tiling: Tiling, costs: MachineCosts) -> None:
+    def __init__(
+        self, graph: Graph, tiling: Tiling, costs: MachineCosts, donation: Donation
+    ) -> None:
         self.graph = graph
-        self.tiling = tiling
-        self.costs = costs
+        self.donation = donation
+        self.library = RegionLibrary(graph.facts, tiling, costs)
         self.window = window_for(costs.threads)
         self.scope = FactScope.of(graph.facts)
         self.buffers: list[Value | _Workspace] = []
         self.numbers: dict[tuple[Value, Packing | None], int] = {}
         self.packings: dict[int, Packing] = {}
         self.alias_of: dict[int, tuple[int, Dim]] = {}  # buffer -> root, bytes into it
-        self.kernels: dict[_RegionKey, _Kernels] = {}
         self.steps: list[StepPlan] = []
         self.touched: list[Touched] = []
         self.writer: dict[int, int] = {}  # buffer -> step
+        self.appended = {root_of(node.operands[1]): node for node in appends(graph)}
+        for node in self.appended.values():  # before what lies in them
+            self._number(node.result())
 
     def schedule(self) -> Schedule:
         for node in ordered_nodes(self.graph):
@@ -132,7 +140,12 @@ class _Scheduler:
         homes = homes_in_place(self.touched, lives, temporary)
         stores = (self._store(number, lives, homes) for number in range(len(self.buffers)))
         buffers = tuple(self._plan(number, store) for number, store in enumerate(stores))
-        return Schedule(self.graph, buffers, tuple(self.steps), self.window)
+        starts = starts_of(self.graph, self.donation, self.touched, lives, self._number)
+        begun = {self._number(result): self._number(start) for result, start in starts.items()}
+        steps = tuple(map(without_copies, self.steps, self.touched, repeat(begun)))
+        outputs = outputs_of(self.graph)
+        by_output = {outputs.index(result): input_of(start) for result, start in starts.items()}
+        return Schedule(self.graph, buffers, steps, self.window, self.donation, by_output)
 
     def _add(self, node: Node) -> None:
         """Constants have buffers as soon as a kernel reads them, for each form that is read."""
@@ -143,6 +156,9 @@ class _Scheduler:
             self.alias_of[self._number(node.result())] = root
         elif node.op.name == "kernel":
             self._add_kernel(node)
+        elif node.op.name == "append":  # written as soon as what is appended is
+            new = self._number(root_of(node.operands[1]))
+            self.writer[self._number(node.result())] = self.writer[new]
 
     def _number(self, value: Value, packing: Packing | None = None) -> int:
         """The buffer of a value, or of the packed form of a constant."""
@@ -163,26 +179,14 @@ class _Scheduler:
     # --- steps --------------------------------------------------------------------------------
 
     def _add_kernel(self, node: Node) -> None:
-        kernels = self._kernels(node)
+        kernels = self.library.kernels(node)
         if not self._add_copy(node, kernels):
             self._add_step(node, kernels)
 
-    def _kernels(self, node: Node) -> _Kernels:
-        """Equal regions are lowered once: the layers of a model are all alike."""
-        region = node.regions[0]
-        constants = frozenset(i for i, v in enumerate(node.operands) if _is_constant(v))
-        if (region, constants) not in self.kernels:
-            lowered = lower_region(region, self.graph.facts, constants, self.tiling)
-            ways = choices(lowered, region, self.costs)
-            kernels = [way.variant.kernel for way in ways]
-            allowed = reduce(frozenset[tuple[int, int]].__and__, map(overwritable, kernels))
-            copied = copied_from(lowered.kernel) if len(ways) == 1 else None
-            self.kernels[region, constants] = _Kernels(lowered, ways, allowed, copied)
-        return self.kernels[region, constants]
-
-    def _add_copy(self, node: Node, kernels: _Kernels) -> bool:
+    def _add_copy(self, node: Node, kernels: RegionKernels) -> bool:
         """Makes a kernel that only copies a stretch of memory a name for that stretch."""
-        if kernels.copied is None or node.result() in self.graph.results:
+        has_place = node.result() in self.graph.results or node.result() in self.appended
+        if kernels.copied is None or has_place:
             return False
         operand, start = kernels.copied
         source, start = node.operands[operand], kernels.lowered.of_graph(start)
@@ -195,7 +199,7 @@ class _Scheduler:
         self.alias_of[self._number(node.result())] = root, start_bytes
         return True
 
-    def _add_step(self, node: Node, kernels: _Kernels) -> None:
+    def _add_step(self, node: Node, kernels: RegionKernels) -> None:
         lowered, ways = kernels.lowered, kernels.choices
         packed = lowered.packed
         operands = tuple(self._number(v, packed.get(i)) for i, v in enumerate(node.operands))
@@ -207,9 +211,14 @@ class _Scheduler:
         self.writer.update(dict.fromkeys(written, len(self.steps)))
         # What lies inside a buffer is not where the result's elements would be.
         starts = {place for place, (_, offset) in enumerate(roots) if offset is NOTHING}
-        overwritable = frozenset(pair for pair in kernels.overwritable if pair[0] in starts)
+        pairs = (
+            frozenset(pair for pair in found if pair[0] in starts)
+            for found in (kernels.overwritable, kernels.copied_onto)
+        )
+        overwritable, copied_onto = pairs
         names = tuple(root for root, _ in roots)
-        self.touched.append(Touched(overwritable, names, results, written[len(results) :]))
+        spaces_used = written[len(results) :]
+        self.touched.append(Touched(overwritable, names, results, spaces_used, copied_onto))
         buffers = (*operands, *results)
         self.steps.append(StepPlan(node, lowered, buffers, tuple(waits), ways, spaces))
 
@@ -235,9 +244,10 @@ class _Scheduler:
         return lives
 
     def _is_temporary(self, number: int) -> bool:
-        """Whether a buffer that a step writes is neither a result of the graph nor a workspace."""
+        """Whether a buffer that a step writes is no workspace, no result, and no part of one."""
         value = self.buffers[number]
-        return isinstance(value, Value) and value not in self.graph.results
+        has_place = value in self.graph.results or value in self.appended
+        return isinstance(value, Value) and not has_place
 
     def _plan(self, number: int, store: BufferStore) -> BufferPlan:
         value = self.buffers[number]
@@ -260,11 +270,15 @@ class _Scheduler:
         if isinstance(value, _Workspace):
             return self._in_arena(number, lives, homes)
         if value.node.op is PARAM:
-            return InputStore(cast(ParamAttrs, value.node.attrs).index)
+            return InputStore(input_of(value))
         if isinstance(value.node.attrs, ConstantAttrs):
             return ConstantStore(value.node.attrs, self.packings.get(number))
         if number in self.alias_of:
             return AliasStore(*self.alias_of[number])
+        if value in self.appended:
+            node = self.appended[value]
+            past = node.operands[0].tensor
+            return AliasStore(self._number(node.result()), past.size * past.dtype.itemsize)
         if number in homes:
             return AliasStore(homes[number], in_place=True)
         if value in self.graph.results:
@@ -285,8 +299,16 @@ class _Scheduler:
         return ArenaStore(*lives.first_and_last(number), conflicts, is_workspace)
 
 
-def _is_constant(value: Value) -> bool:
-    return isinstance(value.node.attrs, ConstantAttrs)
+def without_copies(step: StepPlan, touched: Touched, begun: Mapping[int, int]) -> StepPlan:
+    """The step for results that begin with the operand that they would be a copy of. `begun` are
+    the buffers of such operands by those of the results."""
+    for operand, place in touched.copied_onto:
+        if begun.get(step.buffers[place]) == touched.operands[operand]:
+            (way,) = step.choices
+            kernel = without_copy(way.variant.kernel, operand, place)
+            way = replace(way, variant=replace(way.variant, kernel=kernel))
+            step = replace(step, lowered=replace(step.lowered, kernel=kernel), choices=(way,))
+    return step
 
 
 def outputs_of(graph: Graph) -> list[Value]:

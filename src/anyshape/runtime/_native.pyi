@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from anyshape.runtime.machine import VectorIsa
 
-# name, dtype, DLPack's code and bits, rank
-InputTuple: TypeAlias = tuple[str, np.dtype[Any], int, int, int]
-# dtype, DLPack's code and bits, words of the dims, buffer
-OutputTuple: TypeAlias = tuple[np.dtype[Any], int, int, list[int], int]
+# name, dtype, DLPack's code and bits, rank, order
+InputTuple: TypeAlias = tuple[str, np.dtype[Any], int, int, int, list[int]]
+# dtype, DLPack's code and bits, words of the dims, buffer, order, the input it begins with
+OutputTuple: TypeAlias = tuple[np.dtype[Any], int, int, list[int], int, list[int], int | None]
 # kind, of, bytes, offset, per worker, in place, conflicts, first and last step
 BufferTuple: TypeAlias = tuple[int, int, int | None, int | None, bool, bool, list[int], int, int]
 # kind, value, offset
@@ -80,6 +80,7 @@ class Program:
         deadline: int | None,  # of time.monotonic_ns()
         cancellation: Cancellation | None,
         memory_limit: int | None,  # None: that of the program
+        out: Sequence[NDArray[Any] | None] | None = None,
     ) -> tuple[NDArray[Any], ...]: ...
     def specialize(self, symbols: list[int], /) -> Specialization: ...
     def planned_bytes(self, symbols: list[int], /) -> int: ...
@@ -116,7 +117,13 @@ class Cancellation:
 
 class Stepper:
     def __init__(
-        self, program: Program, inputs: Sequence[object], memory_limit: int | None, /
+        self,
+        program: Program,
+        inputs: Sequence[object],
+        memory_limit: int | None,
+        out: Sequence[NDArray[Any] | None] | None,
+        keep_donated: bool,
+        /,
     ) -> None: ...
     @property
     def next(self) -> int: ...

@@ -20,6 +20,9 @@ __all__ = [
     "MalformedProgramError",
     "MemoryLimitExceededError",
     "OutOfMemoryError",
+    "OutputCountError",
+    "OutputKindError",
+    "OutputUnfitError",
     "RuntimeFailure",
     "StoppedError",
 ]
@@ -151,3 +154,54 @@ class InputRankError(RuntimeFailure, ValueError):
 
     def message(self) -> str:
         return f"input '{self.name}' has shape {self.shape}, expected {self.expected} axes"
+
+
+class OutputCountError(RuntimeFailure, TypeError):
+    """Another number of arrays to write into than the program has outputs."""
+
+    def __init__(self, expected: int, found: int) -> None:
+        super().__init__(expected, found)
+        self.expected = expected
+        self.found = found
+
+    def message(self) -> str:
+        return f"expected {self.expected} arrays to write into, got {self.found}"
+
+
+class OutputKindError(RuntimeFailure, TypeError):
+    """Something to write into that is no NumPy array."""
+
+    def __init__(self, output: int, found: str) -> None:
+        super().__init__(output, found)
+        self.output = output
+        self.found = found  # its Python type
+
+    def message(self) -> str:
+        return f"output {self.output} cannot be written into a {self.found}"
+
+
+class OutputUnfitError(RuntimeFailure, ValueError):
+    """An array to write into that is read-only, or of another dtype or shape than the output."""
+
+    def __init__(
+        self,
+        output: int,
+        dtype: str,
+        shape: tuple[int, ...],
+        found_dtype: str,
+        found_shape: tuple[int, ...],
+        writeable: bool,
+    ) -> None:
+        super().__init__(output, dtype, shape, found_dtype, found_shape, writeable)
+        self.output = output
+        self.dtype = dtype
+        self.shape = shape
+        self.found_dtype = found_dtype
+        self.found_shape = found_shape
+        self.writeable = writeable
+
+    def message(self) -> str:
+        kind = "" if self.writeable else "read-only "
+        found = f"{kind}{self.found_dtype}{list(self.found_shape)}"
+        expected = f"{self.dtype}{list(self.shape)}"
+        return f"output {self.output} is {expected}, and cannot be written into {found}"

@@ -12,7 +12,10 @@ NANOSECONDS: Final = 1_000_000_000
 
 
 class Metrics(NamedTuple):
-    """Counters of one program since it was made. They may be read while it runs."""
+    """Counters of one program since it was made. They may be read while it runs.
+
+    A call that the cache of results answers is no run.
+    """
 
     hits: int  # specializations that were there, or that another thread was making
     misses: int  # specializations that were made, or failed to be made
@@ -24,6 +27,11 @@ class Metrics(NamedTuple):
     team_runs: int
     idle_contexts: int
     idle_arena_bytes: int
+    result_hits: int = 0  # calls that were answered from the cache of results, if there is one
+    result_misses: int = 0
+    result_evictions: int = 0
+    results: int = 0  # calls whose results are kept
+    result_bytes: int = 0
 
     def as_prometheus(self, executable: str = "") -> str:
         """In Prometheus' text form; `executable` tells several of them apart."""
@@ -46,6 +54,11 @@ class Metrics(NamedTuple):
             _gauge("specialization_bytes", "Bytes of the cache.", self.bytes),
             _gauge("idle_contexts", "Contexts kept for runs to come.", self.idle_contexts),
             _gauge("idle_arena_bytes", "Bytes of their arenas.", self.idle_arena_bytes),
+            _counter("result_hits", "Calls answered by the result cache.", self.result_hits),
+            _counter("result_misses", "Calls that it did not know.", self.result_misses),
+            _counter("result_evictions", "Calls given up.", self.result_evictions),
+            _gauge("results", "Calls that it knows.", self.results),
+            _gauge("result_bytes", "Bytes of these results.", self.result_bytes),
         ]
 
 

@@ -132,6 +132,11 @@ all_dtypes(
 )  # fmt: skip
 
 all_dtypes(
+    "append", "rows", ("T[past, 3]", "T[seq, 3]"), {},
+    "T[past + seq, 3]", lambda x, y: np.concatenate([x, y]),
+)  # fmt: skip
+
+all_dtypes(
     "pad", "to a multiple of 8", ("T[batch, seq]", "T[]"),
     {"low": (0, 0), "high": (0, "8*((seq + 7)//8) - seq")}, "T[batch, 8*((seq + 7)//8)]",
     lambda x, fill: np.pad(x, [(0, 0), (0, -x.shape[1] % 8)], constant_values=fill),

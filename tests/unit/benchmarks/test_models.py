@@ -6,7 +6,7 @@ from benchmarks.harness.engines import Torch, traced
 from benchmarks.harness.model import Binding, Model
 from benchmarks.harness.onnx_model import onnx_bytes
 from benchmarks.harness.turns import require_close
-from benchmarks.models import Add, Attention, Dense, Encoder, FiveOps, Mlp, Rows
+from benchmarks.workloads import Add, Attention, Dense, Encoder, FiveOps, Mlp, Rows
 from onnx.reference import ReferenceEvaluator
 
 from anyshape.ir.interpret import evaluate

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.harness.process import EngineError, EngineProcess, in_fresh_process, time_calls
-from benchmarks.models import Add, Encoder
+from benchmarks.workloads import Add, Encoder
 
 BINDING = {"rows": 2, "columns": 3}
 
@@ -59,3 +59,8 @@ def test_a_call_longer_than_its_slice_is_timed_once():
     timing = time_calls(lambda: time.sleep(0.01), 0.001)
     assert timing.calls == 1
     assert timing.best >= 0.01
+
+
+def test_a_slice_of_no_time_is_one_call():
+    calls: list[int] = []
+    assert time_calls(lambda: calls.append(1), 0.0).calls == len(calls) == 1

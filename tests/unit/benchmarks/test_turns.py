@@ -7,7 +7,7 @@ import pytest
 from benchmarks.harness import turns
 from benchmarks.harness.process import EngineError, Timing
 from benchmarks.harness.turns import Effort, Turns, race, require_close
-from benchmarks.models import Add
+from benchmarks.workloads import Add
 
 RIGHT = (np.ones((2, 2), np.float32),)
 WRONG = (np.full((2, 2), 1.001, np.float32),)
@@ -87,3 +87,12 @@ def test_results_that_differ(found):
 def test_results_that_agree():
     require_close((RIGHT[0] + np.float32(5e-5),), RIGHT)
     require_close((np.zeros((0, 2), np.float32),), (np.zeros((0, 2), np.float32),))
+
+
+def test_a_case_may_ask_for_less_effort(monkeypatch):
+    monkeypatch.setattr(turns, "EngineProcess", Scripted)
+    monkeypatch.setattr(Scripted, "script", {"torch": [2.0**-n for n in range(50)]})
+    case = race("case", Add(), BINDING, ("torch",), 1)
+    once = Effort(seconds=0.0, settled=1, most=1)
+    measured = Turns(Effort(0.1, 2, 10)).measure(case, lambda _: None, once)
+    assert len(measured.timings["torch"]) == 1

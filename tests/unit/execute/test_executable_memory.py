@@ -116,7 +116,7 @@ def test_limits_that_cannot_be():
         ash.compile(scores, memory_limit=-1)
     with pytest.raises(OptionError, match="memory_limit"):
         ash.compile(scores).run(inputs(1, 1), memory_limit=-1)
-    with pytest.raises(CapabilityError, match="cannot keep a memory_limit"):
+    with pytest.raises(CapabilityError, match=r"support memory_limit=1 \(it plans no memory\)"):
         ash.compile(scores, executor="reference", memory_limit=1)
     with pytest.raises(CapabilityError, match="cannot keep a memory_limit"):
         ash.compile(scores, executor="reference").run(inputs(1, 1), memory_limit=1)
@@ -166,6 +166,41 @@ def test_trim_of_all_executors():
         np.testing.assert_array_equal(executable(given)[0], expected[0])
 
 
+@ash.jit
+def around_a_branch(p: ash.bool[()], x: ash.f32["n", 64]):
+    """Kernels before, in and after a host node; one branch needs an even n."""
+    h = ash.tanh(x @ np.ones((64, 64), np.float32))
+    pairs = ash.cond(
+        p,
+        lambda v: ash.exp(v.reshape(v.shape[0] // 2, 128)).reshape(v.shape[0], 64),
+        lambda v: ash.softmax(v @ np.ones((64, 64), np.float32)) @ np.ones((64, 64), np.float32),
+        h,
+    )
+    return ash.softmax(pairs @ np.ones((64, 64), np.float32)) @ np.ones((64, 64), np.float32)
+
+
+def test_reserve_covers_segments_after_host_nodes_and_in_branches():
+    executable = ash.compile(around_a_branch)
+    segments = executable.executor.segments
+    assert len(segments) == 4
+    executable.reserve(n=333)  # odd: one branch cannot be taken
+    assert sorted(segment.metrics().entries for segment in segments) == [0, 1, 1, 1]
+    held = executable.memory().idle_arenas
+    assert held >= 2 * 333 * 64 * 4  # a temporary of the branch, and one behind it
+    executable(np.array(False), np.ones((333, 64), np.float32))
+    assert executable.memory().idle_arenas == held
+    assert sorted(segment.metrics().misses for segment in segments) == [0, 1, 1, 1]
+    executable.reserve(n=334)
+    assert all(segment.metrics().entries for segment in segments)
+
+
+def test_reserve_leaves_sizes_alone_that_are_not_known_yet():
+    executable = ash.compile(positive)
+    executable.reserve(n=100)
+    entry, late = executable.executor.segments
+    assert (entry.metrics().entries, late.metrics().entries) == (1, 0)
+
+
 # --- metrics ------------------------------------------------------------------------------------
 
 
@@ -176,7 +211,7 @@ def test_prometheus():
         "# TYPE anyshape_runs_total counter",
         r'anyshape_runs_total{executable="a \"model\"\\"} 7',
     ]
-    values = [line.split() for line in Metrics(*range(10)).as_prometheus().splitlines()]
+    values = [line.split() for line in Metrics(*range(15)).as_prometheus().splitlines()]
     assert {words[0]: words[1] for words in values if words[0] != "#"} == {
         "anyshape_runs_total": "6",
         "anyshape_team_runs_total": "7",
@@ -188,6 +223,11 @@ def test_prometheus():
         "anyshape_specialization_bytes": "5",
         "anyshape_idle_contexts": "8",
         "anyshape_idle_arena_bytes": "9",
+        "anyshape_result_hits_total": "10",
+        "anyshape_result_misses_total": "11",
+        "anyshape_result_evictions_total": "12",
+        "anyshape_results": "13",
+        "anyshape_result_bytes": "14",
     }
     kinds = {words[2]: words[3] for words in values if words[:2] == ["#", "TYPE"]}
     assert all(name.endswith("_total") == (kind == "counter") for name, kind in kinds.items())

@@ -7,9 +7,9 @@ import pytest
 
 import anyshape as ash
 from anyshape.base.errors import CapabilityError
-from anyshape.execute import EXECUTORS, Capabilities, Executable
-from anyshape.ir import evaluate
-from anyshape.ir.types import f32
+from anyshape.execute import EXECUTORS, Capabilities, Choices, Executable
+from anyshape.ir import evaluate, parse
+from anyshape.ir.types import ALL_DTYPES, f32
 
 NAMES = tuple(EXECUTORS)
 
@@ -83,6 +83,29 @@ def test_host_nodes_are_steps_as_well(name: Any) -> None:
     assert steps["nonzero"].values[0].ravel().tolist() == [0, 2]
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("function", [layer, positive])
+def test_steps_end_with_the_results_of_the_call(name: Any, function: Any) -> None:
+    given = arrays(3) if function is layer else [np.array([1, -1, 2], np.float32)]
+    executable = ash.compile(function, executor=name)
+    steps = executable.executor.steps(given)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as over:
+            results = over.value
+            break
+    for one, other in zip(results, executable(*given), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_looking_at_steps_runs_nothing_twice() -> None:
+    executable = ash.compile(positive)
+    segments = executable.executor.segments
+    assert len(list(executable.steps(np.array([1, -1, 2], np.float32)))) >= 3
+    assert [segment.metrics().runs for segment in segments] == [0] * len(segments)
+
+
 # --- capabilities ---------------------------------------------------------------------------------
 
 
@@ -90,17 +113,47 @@ def test_what_each_declares() -> None:
     assert [c.executor for c in EXECUTORS.values()] == list(NAMES)
     assert [c.threads for c in EXECUTORS.values()] == [True, False, False]
     assert [c.specializations for c in EXECUTORS.values()] == [True, True, False]
+    for declared in EXECUTORS.values():
+        flags = (declared.dynamic_axes, declared.named_axes, declared.late_axes, declared.regions)
+        assert flags == (True, True, True, True)
+        assert declared.dtypes == frozenset(ALL_DTYPES)
 
 
-def test_an_executor_with_less_refuses_by_name() -> None:
-    poor = Capabilities("native", dtypes=frozenset({f32}), late_axes=False, regions=False)
-    poor.check(layer.graph, threads=1)
-    with pytest.raises(CapabilityError) as caught:
-        poor.check(positive.graph, threads=1)
-    assert str(caught.value) == (
-        "the native executor does not support element types (bool, i64), late axes (nonzero: 1)\n"
-        "fix: compile with executor='reference'"
+def test_an_executor_with_less_refuses_everything_at_once() -> None:
+    poor = Capabilities(
+        "stepwise",
+        dtypes=frozenset({f32}),
+        dynamic_axes=False,
+        named_axes=False,
+        late_axes=False,
+        specializations=False,
     )
+    with pytest.raises(CapabilityError) as caught:
+        poor.check(positive.graph, Choices(threads=2, wait_for_team=True, memory_limit=9))
+    assert str(caught.value) == (
+        "the stepwise executor does not support element types (bool, i64), dynamic axes (n), "
+        "named axes (n), late axes (nonzero: 1), "
+        "threads=2 (it runs on the calling thread alone), wait_for_team=True (it has no team), "
+        "memory_limit=9 (it plans no memory)\n"
+        "fix: compile with executor='reference'; "
+        "leave out threads and wait_for_team and memory_limit"
+    )
+
+
+FIXED = "graph f(x: f32[2, 3]) -> f32[2, 3] {\n  %0 = exp(x)\n  return %0\n}"
+UNNAMED = "graph f(x: f32[?0, 3]) -> f32[?0, 3] {\n  %0 = exp(x)\n  return %0\n}"
+
+
+def test_axes_are_looked_at_where_callers_choose_them() -> None:
+    without_names = Capabilities("native", named_axes=False)
+    without_axes = Capabilities("native", dynamic_axes=False)
+    for poor in (without_names, without_axes):
+        poor.check(parse(FIXED), Choices())
+    without_names.check(parse(UNNAMED), Choices())
+    with pytest.raises(CapabilityError, match=r"dynamic axes \(\?0\)"):
+        without_axes.check(parse(UNNAMED), Choices())
+    with pytest.raises(CapabilityError, match=r"support named axes \(batch\)\n"):
+        without_names.check(layer.graph, Choices())
 
 
 def test_regions_are_looked_into() -> None:
@@ -109,18 +162,19 @@ def test_regions_are_looked_into() -> None:
         return ash.cond(x.sum() > 0, lambda v: v[ash.nonzero(v)].sum(), lambda v: v.sum(), x)
 
     with pytest.raises(CapabilityError, match=r"late axes \(nonzero: 1\)"):
-        Capabilities("native", late_axes=False).check(branch.graph, threads=1)
+        Capabilities("native", late_axes=False).check(branch.graph, Choices())
     with pytest.raises(CapabilityError, match=r"regions \(cond: 1\)"):
-        Capabilities("native", regions=False).check(branch.graph, threads=1)
+        Capabilities("native", regions=False).check(branch.graph, Choices())
 
 
 @pytest.mark.parametrize("name", ["stepwise", "reference"])
 def test_one_thread_is_all_that_some_have(name: Any) -> None:
     assert ash.compile(layer, executor=name, threads=1).executor.threads == 1
     with pytest.raises(CapabilityError) as caught:
-        ash.compile(layer, executor=name, threads=4)
+        ash.compile(layer, executor=name, threads=4, wait_for_team=True)
     assert str(caught.value) == (
-        f"the {name} executor runs on the calling thread alone, not on 4\nfix: leave threads out"
+        f"the {name} executor does not support threads=4 (it runs on the calling thread alone), "
+        "wait_for_team=True (it has no team)\nfix: leave out threads and wait_for_team"
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.frontend.tracing import bools, check, floats, integers, run
 
 import anyshape as ash
+from anyshape.sym import maximum
 
 SLICES = [
     slice(None), slice(1, None), slice(None, 2), slice(-2, None), slice(None, -1), slice(1, -1),
@@ -80,6 +81,18 @@ def test_dims_as_bounds() -> None:
     check(lambda x, k: x[: k.shape[0]], lambda x, k: x[: len(k)], floats(5), floats(3))
     check(lambda x, k: x[-k.shape[0] :], lambda x, k: x[-len(k) :], floats(5), floats(3))
     check(lambda x, k: x[x.shape[0] - 2], lambda x, k: x[-2], floats(5), floats(3))
+
+
+def test_a_bound_that_is_zero_by_the_facts_is_a_position() -> None:
+    """It is not negative either, and must not count from the end."""
+
+    def after(x: Any, k: Any) -> Any:
+        return x[maximum(0, 1 - k.shape[0]) :]
+
+    after.__annotations__.update(x=ash.f32["n"], k=ash.f32["rows"])
+    traced = ash.jit(axes=[ash.Axis("rows", min=1)], executor="reference")(after)
+    found = traced(floats(5), floats(3))
+    np.testing.assert_array_equal(found, floats(5))
 
 
 def test_a_traced_mask_selects_with_where_or_nonzero() -> None:

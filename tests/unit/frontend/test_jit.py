@@ -10,8 +10,8 @@ import torch
 from tests.unit.frontend.tracing import floats
 
 import anyshape as ash
-from anyshape.api import traced
 from anyshape.api.jit import TRACE_LIMIT
+from anyshape.execute import compile as level_1
 
 
 def counting() -> tuple[Any, list[Any]]:
@@ -173,13 +173,13 @@ def test_calls_run_one_executable() -> None:
 
 def test_many_threads_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
-    compile_graph = traced.compile_graph
+    run_passes = level_1.run_passes
 
-    def counted(*args: Any, **options: Any) -> Any:
+    def counted(*args: Any) -> Any:
         made.append(args)
-        return compile_graph(*args, **options)
+        return run_passes(*args)
 
-    monkeypatch.setattr(traced, "compile_graph", counted)
+    monkeypatch.setattr(level_1, "run_passes", counted)
     scaled, _ = counting()
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda size: scaled(floats(size)), range(1, 33)))

@@ -207,3 +207,20 @@ def test_the_ir_holds_no_buffer() -> None:
     gc.collect()
     assert watch() is None
     assert value.tensor == f64[1000]
+
+
+def test_a_weight_that_has_moved_is_read_where_it_is() -> None:
+    """Also by stores that share it; the buffer itself is let go."""
+    store = WeightStore()
+    array = np.arange(100.0)
+    ref = store.add(array)
+    kept = weakref.ref(array)
+    part = store.subset([ref])
+    store.move(ref, lambda: np.arange(100.0))
+    del array
+    gc.collect()
+    assert kept() is None
+    for each in (store, part):
+        np.testing.assert_array_equal(each.array(ref), np.arange(100.0))
+    with pytest.raises(WeightError, match="no buffer"):
+        WeightStore().move(ref, lambda: np.arange(100.0))

@@ -123,3 +123,31 @@ def test_constant_experts() -> None:
     np.testing.assert_allclose(
         executable(x, ends)[0], evaluate(layer.graph, x, ends)[0], rtol=1e-4, atol=1e-4
     )
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1), (2, 1, 0), (1, 0, 2)])
+def test_constant_experts_are_stored_in_any_order(order: tuple[int, int, int]) -> None:
+    weights = np.random.default_rng(0).normal(size=(4, 24, 70)).astype(np.float32)
+    stored = np.ascontiguousarray(weights.transpose(np.argsort(order)))
+
+    @ash.jit
+    def layer(x: ash.f32["t", 24], ends: ash.i64[4]):
+        return ash.silu(ash.grouped_dot(x, ash.transpose(stored, order), ends))
+
+    executable = compile_graph(layer.graph)
+    assert [node.op.name for node in executable.graph.nodes()].count("kernel") == 1
+    for tokens, ends in ((11, [3, 3, 10, 11]), (0, [0, 0, 0, 0]), (130, [1, 100, 100, 128])):
+        x = np.random.default_rng(1).normal(size=(tokens, 24)).astype(np.float32)
+        found, wanted = executable(x, np.array(ends)), evaluate(layer.graph, x, np.array(ends))
+        np.testing.assert_allclose(found[0], wanted[0], rtol=1e-4, atol=1e-4)
+
+
+def test_given_experts_are_read_as_they_are() -> None:
+    @ash.jit
+    def turned(x: ash.f32["t", "k"], w: ash.f32["g", "n", "k"], ends: ash.i32["g"]):
+        return ash.grouped_dot(x, ash.transpose(w, (0, 2, 1)), ends)
+
+    why = "weights that are not constant are transposed"
+    assert grouped_form(turned.graph.body, GIVEN) == why
+    executable = compile_graph(turned.graph)
+    assert [node.op.name for node in executable.graph.nodes()].count("kernel") == 2

@@ -73,8 +73,18 @@ def summed(x: ash.f32["m", "k"], w: ash.f32["k", "n"]):
 
 
 @ash.jit
-def computed_operand(x: ash.f32["m", "k"], w: ash.f32["k", "n"]):
-    return (x + 1) @ w
+def computed_operands(x: ash.f32["m", "k"], w: ash.f32["k", "n"]):
+    return (x + 1) @ (w + 1)
+
+
+@ash.jit
+def computed_across(x: ash.f32["k", "m"], w: ash.f32["k", "n"]):
+    return (x + 1).mT @ w
+
+
+@ash.jit
+def computed_elsewhere(x: ash.f32["m", "k"], w: ash.f32["k", "n"]):
+    return ash.pad(x, [(1, 0), (0, 0)]) @ w
 
 
 @pytest.mark.parametrize(
@@ -82,7 +92,12 @@ def computed_operand(x: ash.f32["m", "k"], w: ash.f32["k", "n"]):
     [
         (batch_last, "columns are apart in a result, or there are none"),
         (summed, "it is not a single dot"),
-        (computed_operand, "an operand is computed inside the kernel"),
+        (computed_operands, "both operands are computed inside the kernel"),
+        (
+            computed_across,
+            "an operand is computed inside the kernel, one element here and one there",
+        ),
+        (computed_elsewhere, "pad computes an operand inside the kernel"),
         (rows_apart, "rows or depth are apart in memory"),
         (depth_apart, "columns or depth are apart in memory"),
     ],

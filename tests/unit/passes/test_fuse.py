@@ -69,14 +69,113 @@ def test_storage_in_halves_is_converted_on_the_way() -> None:
     assert kernels(product) == [["cast", "cast", "dot", "cast"]]
 
 
+# --- prologues ------------------------------------------------------------------------------------
+
+
+def test_cheap_ops_in_front_of_a_dot_join_it() -> None:
+    @ash.jit
+    def layer(x: ash.f32["b", "s", 8], scale: ash.f32["b", 1, 1]):
+        return ash.relu(x * scale + WEIGHT[0]) @ WEIGHT + WEIGHT[1]
+
+    assert kernels(layer) == [["mul", "add", "relu", "dot", "add"]]
+
+
+def test_columns_are_computed_if_they_are_next_to_each_other() -> None:
+    @ash.jit
+    def product(x: ash.f32["s", "k"], w: ash.f32["k", "n"], mask: ash.bool["k", "n"]):
+        return x @ ash.where(mask, w, 0.0)
+
+    assert kernels(product) == [["select", "dot"]]
+
+
+def test_one_operand_is_computed_and_the_rows_come_first() -> None:
+    @ash.jit
+    def product(x: ash.f32["s", "k"], w: ash.f32["k", "n"]):
+        return (x + 1.0) @ (w * 2.0)
+
+    assert kernels(product) == [["mul"], ["add", "dot"]]
+
+
+def test_the_rows_of_a_transposed_product_are_those_of_rhs() -> None:
+    @ash.jit
+    def product(x: ash.f32["s", "k"], w: ash.f32["n", "k"]):
+        return (w @ (x * 2.0).mT).mT
+
+    assert kernels(product) == [["mul", "transpose", "dot", "transpose"]]
+
+
+def test_views_on_both_sides_of_a_prologue() -> None:
+    @ash.jit
+    def scores(q: ash.f32["b", "s", 2, 4], k: ash.f32["b", 2, 4, "t"]):
+        return (ash.transpose(q, (0, 2, 1, 3)) * 0.5).astype(ash.f64) @ k.astype(ash.f64)
+
+    assert kernels(scores) == [["transpose", "mul", "cast", "cast", "dot"]]
+
+
+def test_what_follows_a_product_stays_with_it() -> None:
+    """Between two products, ops are an epilogue of the first: their operand is in registers."""
+
+    @ash.jit
+    def layers(x: ash.f32["s", 8]):
+        return ash.relu(x @ WEIGHT) @ WEIGHT
+
+    assert kernels(layers) == [["dot", "relu"], ["dot"]]
+
+
+def test_what_others_use_too_is_computed_once() -> None:
+    @ash.jit
+    def two(x: ash.f32["s", 8]):
+        y = ash.relu(x)
+        return y @ WEIGHT, y @ WEIGHT.T
+
+    assert kernels(two) == [["relu"], ["dot"], ["dot"]]
+
+
+def test_an_operand_may_be_the_residual() -> None:
+    @ash.jit
+    def residual(x: ash.f32["s", 8]):
+        y = ash.relu(x)
+        return y + y @ WEIGHT
+
+    assert kernels(residual) == [["relu", "dot", "add"]]
+
+
 @ash.jit
-def computed_rows(x: ash.f32["s", "k"], w: ash.f32["k", "n"]):
+def computed_across(x: ash.f32["k", "s"], w: ash.f32["k", "n"]):
+    return ash.relu(x).mT @ w
+
+
+@ash.jit
+def costly_rows(x: ash.f32["s", "k"], w: ash.f32["k", "n"]):
+    return ash.gelu(x + 1.0) @ w
+
+
+@ash.jit
+def many_ops(x: ash.f32["s", "k"], w: ash.f32["k", "n"], y: ash.f32["k"]):
+    for _ in range(9):
+        x = x + y
+    return x @ w
+
+
+@ash.jit
+def padded_rows(x: ash.f32["s", "k"], w: ash.f32["k", "n"]):
+    return ash.relu(ash.pad(x, [(1, 0), (0, 0)])) @ w
+
+
+@ash.jit
+def long_product(x: ash.f32["s", "k"], w: ash.f32["k", 768]):
     return ash.relu(x) @ w
 
 
 @ash.jit
-def computed_view(x: ash.f32["k", "s"], w: ash.f32["k", "n"]):
-    return ash.relu(x).mT @ w
+def repeated_rows(x: ash.f32["s", "k"], w: ash.f32["b", "k", "n"]):
+    return ash.broadcast_to(ash.relu(x), ("b", "s", "k")) @ w
+
+
+@ash.jit
+def own_square(x: ash.f32["s", "k"]):
+    y = ash.relu(x)
+    return y @ y.mT
 
 
 @ash.jit
@@ -102,11 +201,40 @@ def grouped_view(x: ash.f32["k", "t"], w: ash.f32["g", "k", "n"], ends: ash.i32[
             [["transpose"], ["grouped_dot"]],
             "a contraction reads its operands from memory",
         ),
-        (computed_rows, [["relu"], ["dot"]], "a contraction reads its operands from memory"),
         (
-            computed_view,
+            computed_across,
             [["relu"], ["transpose", "dot"]],
-            "a contraction reads its operands from memory",
+            "a dot would compute it one element here and one there",
+        ),
+        (
+            costly_rows,
+            [["add", "gelu"], ["dot"]],
+            "gelu costs more than a pass over memory if a dot computes it",
+        ),
+        (
+            many_ops,
+            [["add"] * 9, ["dot"]],
+            "so many ops in front of a dot cost more than a pass over memory",
+        ),
+        (
+            padded_rows,
+            [["pad", "relu"], ["dot"]],
+            "pad in front of a dot reads elements here and there",
+        ),
+        (
+            long_product,
+            [["relu"], ["dot"]],
+            "a dot uses each element so often that a pass over memory costs nothing",
+        ),
+        (
+            repeated_rows,
+            [["relu"], ["broadcast", "dot"]],
+            "it would be computed again for each use",
+        ),
+        (
+            own_square,
+            [["relu"], ["transpose", "dot"]],
+            "both operands of a dot are computed from it",
         ),
         (
             rows_apart,

@@ -70,6 +70,15 @@ def test_matrix_products():
     assert pairs(params, dot, "add(%0, x) : f32[n, 96]", "add(%1, r) : f32[n, 96]") == {(2, 3)}
 
 
+def test_operands_that_a_product_computes():
+    """Other tasks compute the same rows again, when some results may be written already."""
+    params = "x: f32[n, 96], w: f32[96, 96], r: f32[n, 96]"
+    dot = "dot(%0, w) {contract=([1], [0])} : f32[n, 96]"
+    ops = ["relu(x) : f32[n, 96]", dot, "add(%1, r) : f32[n, 96]"]
+    assert pairs(params, *ops) == {(2, 3)}
+    assert pairs(params, *ops[:2], "add(%1, x) : f32[n, 96]", "add(%2, r) : f32[n, 96]") == {(2, 3)}
+
+
 # ---- loops by hand -----------------------------------------------------------------------------
 
 N, T, K, J = (Symbol(name) for name in ("n", "t", "k", "j"))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import anyshape.plan.schedule as planning
+import anyshape.plan.regions as planning
 from anyshape.execute import Executable, compile_graph
 from anyshape.ir import parse
 from anyshape.ir.node import Region

@@ -111,6 +111,27 @@ def making() -> Counter[str]:
     return with_every_failure(trim_process, scenario, scenario())
 
 
+@ash.jit
+def grow(past: ash.f32["p", 64], state: ash.f32["s", 64], x: ash.f32["s", 64]):
+    return ash.concat([past, x * 2]), state + x
+
+
+def donated() -> Counter[str]:
+    """Results behind and over inputs, in given arrays, and elsewhere."""
+    executable = ash.compile(grow, donate=("past", "state"))
+    x = random(40, 64)
+
+    def scenario() -> Results:
+        past, state = x[:0], x.copy()
+        for _ in range(4):
+            past, state = executable.run((past, state, x))
+        fixed = state.T.copy().T
+        out = np.empty_like(state), None
+        return [*executable.run((past, fixed, x)), *executable.run((x[:0], state, x), out=out)]
+
+    return with_every_failure(executable.trim, scenario, scenario())
+
+
 def threads() -> Counter[str]:
     """The team's threads cannot start: its caller does the work."""
     FAULTS.fail_threads(1)
@@ -164,7 +185,9 @@ def in_child(answer: Callable[[], str]) -> str:
     return answered
 
 
-SCENARIOS = {function.__name__: function for function in (calls, reserve, making, team, threads)}
+SCENARIOS = {
+    function.__name__: function for function in (calls, reserve, making, donated, team, threads)
+}
 
 
 def main() -> None:

@@ -19,13 +19,14 @@ from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator, default_rng  # now: a child may find its import half done
+from tests.unit.runtime.disk_scenarios import damaged_entries, full_disk, unreadable_folder
+from tests.unit.runtime.duration import seconds_to_test
 from tests.unit.runtime.graphs import chain_program, chain_reference
 
 import anyshape as ash
 from anyshape.runtime.program import Program
 
-SECONDS = float(os.environ.get("ANYSHAPE_TEST_SECONDS", "2"))
-"""How long a scenario goes on that could go on for ever."""
+SECONDS = seconds_to_test(short=2, in_ci=10)
 
 
 def call(program: Program, rng: Generator, most: int = 120) -> None:
@@ -92,10 +93,21 @@ class InterruptedHereError(Exception):
 def interrupts_at_random_times() -> None:
     """SIGINT while a program is called again and again: each call is right, or interrupted."""
     program = chain_program()
-    rng, moments = default_rng(0), random.Random(0)
+    rng = default_rng(0)
     shape = (700, 900)
     a, b = rng.random(shape, np.float32), rng.random(shape, np.float32)
     expected = chain_reference(a, b)
+
+    def call() -> None:
+        assert np.array_equal(program.run([a, b])[0], expected)
+
+    interrupted_again_and_again(call)
+    assert program.metrics().idle_contexts == 1  # every context came back
+
+
+def interrupted_again_and_again(call: Callable[[], None]) -> None:
+    """Calls for a while, each of them complete or interrupted, and some of both."""
+    moments = random.Random(0)
     armed, interrupted, complete = False, 0, 0
 
     def handler(*_: object) -> None:
@@ -116,18 +128,42 @@ def interrupts_at_random_times() -> None:
     while time.monotonic() < until:
         try:
             armed = True
-            result = program.run([a, b])[0]
+            call()
             armed = False
         except InterruptedHereError:
             interrupted += 1
         else:
             complete += 1
-            assert np.array_equal(result, expected)
     over.set()
     thread.join()
     assert interrupted > 0
     assert complete > 0
-    assert program.metrics().idle_contexts == 1  # every context came back
+
+
+@ash.jit
+def divided(x: ash.f32["n"]):
+    """A host node between two segments."""
+    return ash.exp(x)[ash.nonzero(x > 0)].reshape(-1, 1) * np.ones(8, np.float32)
+
+
+def interrupts_of_executables() -> None:
+    """The same for what is Python's: host nodes, and a cache of results that is always full."""
+    cache = ash.ResultCache(100_000)
+    executables = [ash.compile(divided), ash.compile(divided, result_cache=cache)]
+    inputs = [default_rng(seed).standard_normal(2000).astype(np.float32) for seed in range(5)]
+    expected = [executables[0](x)[0] for x in inputs]
+    numbers = itertools.count()
+
+    def call() -> None:
+        number = next(numbers) % len(inputs)
+        for executable in executables:
+            assert np.array_equal(executable(inputs[number])[0], expected[number])
+
+    interrupted_again_and_again(call)
+    call()
+    assert cache.bytes <= cache.max_bytes
+    executables[1].trim()
+    assert (cache.bytes, len(cache)) == (0, 0)
 
 
 @ash.jit
@@ -214,12 +250,16 @@ def only_the_cpus_that_are_allowed() -> None:
 SCENARIOS: dict[str, Callable[[], None]] = {
     scenario.__name__: scenario
     for scenario in (
+        damaged_entries,
         exit_with_running_threads,
         fork_during_runs,
+        full_disk,
         interrupt_of_a_long_call,
         interrupts_at_random_times,
+        interrupts_of_executables,
         no_memory_for_a_worker,
         only_the_cpus_that_are_allowed,
+        unreadable_folder,
         workers_start_when_needed,
     )
 }

@@ -1,16 +1,16 @@
-"""Forks, signals, threads that cannot start, shutdown: right results or typed errors, no hangs.
+"""Forks, signals, disks, threads that cannot start, shutdown: right results, no hangs.
 
 Each scenario has a process of its own, and this one is its watchdog. What can go wrong with
-memory is in test_memory*.py, with files of compiled kernels in tests/unit/codegen/test_cache.py.
+memory is in test_memory*.py.
 """
 
 import subprocess
 import sys
 
 import pytest
-from tests.unit.runtime.scenarios import SCENARIOS
+from tests.unit.runtime.scenarios import SCENARIOS, SECONDS
 
-WATCHDOG_SECONDS = 120
+WATCHDOG_SECONDS = 120 + SECONDS
 
 
 def run_process(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -26,7 +26,13 @@ def run_process(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_scenario(scenario: str):
     done = run_process("-m", "tests.unit.runtime.scenarios", scenario)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, unexpected(done.stderr)) == (0, [])
+
+
+def unexpected(stderr: str) -> list[str]:
+    """Lines that are no warning of the cache of kernels."""
+    lines = stderr.splitlines()
+    return [line for line in lines if not line.startswith(("kernels are comp", "cached kernel "))]
 
 
 def test_the_interpreter_ends_at_any_time():

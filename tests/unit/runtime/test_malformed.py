@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tests.unit.runtime.graphs import temporary, with_conflicts
 from tests.unit.runtime.handmade import F32, Handmade, add_kernel, double_kernel, matrices
@@ -90,6 +91,39 @@ def test_outputs():
     assert with_output((9,), 3) == "output 0: dim word 9 is not one of 5"
     assert with_output((0, 1), 4) == "buffer 3: another buffer is that output's"
     assert with_output((0,) * 65, 3) == "output 0: a rank beyond 64"
+
+
+def test_orders():
+    def of_input(order: tuple[int, ...]) -> str:
+        return problem(inputs=changed(SOUND.inputs, 0, replace(SOUND.inputs[0], order=order)))
+
+    def of_output(order: tuple[int, ...]) -> str:
+        return problem(outputs=(replace(SOUND.outputs[0], order=order),))
+
+    assert of_input((0, 2)) == "input 'a': axis 2 is not one of 2"
+    assert of_input((1, 1)) == "input 'a': an order that names an axis twice"
+    assert of_input((0,)) == "input 'a': an order of other axes"
+    assert of_output((1, 0, 1)) == "output 0: an order that names an axis twice"
+
+
+def test_starts():
+    def of_output(start: int) -> str:
+        return problem(outputs=(replace(SOUND.outputs[0], start=start),))
+
+    assert of_output(2) == "output 0: start 2 is not one of 2"
+    other = changed(SOUND.inputs, 0, replace(SOUND.inputs[0], dtype=np.dtype(np.int32)))
+    begun = (replace(SOUND.outputs[0], start=0),)
+    assert problem(inputs=other, outputs=begun) == (
+        "output 0: it begins with an input of another type"
+    )
+    made = Handmade()
+    sizes = matrices(made, ["a"])
+    for _ in range(2):
+        made.output([sizes.m, sizes.n], sizes.nbytes)
+    made.outputs = [replace(output, start=0) for output in made.outputs]
+    with pytest.raises(MalformedProgramError) as caught:
+        made.program()
+    assert caught.value.problem == "output 1: another output begins with the same input"
 
 
 def test_steps():

@@ -27,7 +27,14 @@ def failing_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("scenario", "least_failures"),
-    [("calls", 50), ("reserve", 30), ("making", 100), ("team", 5), ("threads", 0)],
+    [
+        ("calls", 50),
+        ("reserve", 30),
+        ("making", 100),
+        ("donated", 20),
+        ("team", 5),
+        ("threads", 0),
+    ],
 )
 def test_every_allocation_may_fail(failing_memory: Path, scenario: str, least_failures: int):
     command = [sys.executable, "-m", "tests.unit.runtime.faults", scenario]

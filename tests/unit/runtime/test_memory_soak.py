@@ -1,9 +1,9 @@
-"""Resident memory over a stream of random shapes: the short form of benchmarks/soak_memory.py."""
+"""Resident memory over a stream of random shapes: the short form of benchmarks/soaks/memory.py."""
 
 from benchmarks.harness.model import Binding
 from benchmarks.harness.process import in_fresh_process
-from benchmarks.models.mlp import Mlp
-from benchmarks.soak_memory import Residence, Stream, run_stream
+from benchmarks.soaks.memory import Residence, Stream, run_stream
+from benchmarks.workloads.mlp import Mlp
 
 STREAM = Stream("perceptron", Mlp(64), {"batch": 100_000})
 

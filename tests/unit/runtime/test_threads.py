@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.random import default_rng
+from tests.unit.runtime.duration import seconds_to_test
 from tests.unit.runtime.graphs import chain_program, chain_reference, diamond_program, random_graph
 from tests.unit.runtime.handmade import add_program
 
@@ -18,6 +19,9 @@ import anyshape as ash
 from anyshape.base.options import Options, options_from_environment
 from anyshape.runtime import machine
 from anyshape.runtime.program import Program
+
+SECONDS = seconds_to_test(short=3, in_ci=60)
+WATCHDOG_SECONDS = 120 + SECONDS
 
 many_cpus = pytest.mark.skipif(machine().cpus < 2, reason="needs two CPUs")
 
@@ -34,13 +38,14 @@ def hammer(work, threads: int = 8) -> None:
         except BaseException as error:
             errors.append(error)
 
-    team = [threading.Thread(target=body, args=(number,)) for number in range(threads)]
+    team = [threading.Thread(target=body, args=(number,), daemon=True) for number in range(threads)]
     for thread in team:
         thread.start()
     for thread in team:
-        thread.join()
+        thread.join(WATCHDOG_SECONDS)
     if errors:
         raise errors[0]
+    assert not any(thread.is_alive() for thread in team), "a caller hangs"
 
 
 @pytest.mark.parametrize("entries", [1024, 3])
@@ -166,8 +171,6 @@ def test_no_caller_starves(wait_for_team: bool):
 
 
 # ---- executables -------------------------------------------------------------------------------
-
-SECONDS = float(os.environ.get("ANYSHAPE_TEST_SECONDS", "3"))
 
 
 @ash.jit

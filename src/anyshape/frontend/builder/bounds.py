@@ -73,7 +73,9 @@ def _bound(bound: object) -> Bound:
 
 
 def _from_end(bound: Bound) -> bool:
-    return bound < 0 if isinstance(bound, int) else active().proves(bound <= 0)
+    if isinstance(bound, int):
+        return bound < 0
+    return not active().proves(bound >= 0) and active().proves(bound <= 0)
 
 
 def _forward(bound: Bound, size: Dim) -> Dim:

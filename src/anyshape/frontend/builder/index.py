@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +19,7 @@ from anyshape.frontend.builder.axes import describe
 from anyshape.frontend.builder.bounds import Span, single, span_of, whole
 from anyshape.frontend.builder.convert import asarray, promoted
 from anyshape.frontend.builder.elementwise import logical_and, where
-from anyshape.frontend.builder.movement import from_front, gather, permuted
+from anyshape.frontend.builder.movement import broadcast_to, from_front, gather, permuted
 from anyshape.frontend.builder.tracer import active, is_tensor
 from anyshape.ir.types import Array, Shape, bool_, i64
 from anyshape.sym import Dim, product
@@ -148,15 +149,43 @@ def _sliced(x: Tensor, spans: Sequence[Span]) -> Tensor:
 def _gathered(x: Tensor, positions: dict[int, Tensor]) -> Tensor:
     """The elements at `positions`: axis -> indices. Their axes stand where the first one was, or
     in front if the indexed axes are not neighbours, as in NumPy."""
+    merged = _merged(x, positions)
+    return gather(merged.tensor, merged.indices, merged.place)
+
+
+def put(x: Tensor, positions: dict[int, Tensor], values: Tensor, combine: str) -> Tensor:
+    """`x` with `values` written, or combined with what is there, where `_gathered` would read."""
+    merged = _merged(x, positions)
+    flat, place = merged.tensor, merged.place
+    wanted = (*flat.shape[:place], *merged.indices.shape, *flat.shape[place + 1 :])
+    updates = broadcast_to(values, wanted)
+    attrs = {"axis": place, "combine": combine}
+    written = active().emit("scatter", flat, merged.indices, updates, **attrs)
+    apart = active().emit("reshape", written, shape=[x.shape[axis] for axis in merged.order])
+    return permuted(apart, [merged.order.index(axis) for axis in range(x.ndim)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """A tensor whose indexed axes are one axis, at `place`; `order` is that of its axes before."""
+
+    tensor: Tensor
+    indices: Tensor
+    place: int
+    order: tuple[int, ...]
+
+
+def _merged(x: Tensor, positions: dict[int, Tensor]) -> _Merged:
     axes = list(positions)
     neighbours = axes == list(range(axes[0], axes[0] + len(axes)))
     place = axes[0] if neighbours else 0
-    if not neighbours:
-        x = permuted(x, [*axes, *(a for a in range(x.ndim) if a not in axes)])
+    others = [axis for axis in range(x.ndim) if axis not in axes]
+    order = (*others[:place], *axes, *others[place:])
+    x = permuted(x, order)
     sizes = x.shape[place : place + len(axes)]
-    merged = (*x.shape[:place], product(sizes), *x.shape[place + len(axes) :])
-    flat = x if len(axes) == 1 else active().emit("reshape", x, shape=merged)
-    return gather(flat, _linear(list(positions.values()), sizes), place)
+    shape = (*x.shape[:place], product(sizes), *x.shape[place + len(axes) :])
+    flat = x if len(axes) == 1 else active().emit("reshape", x, shape=shape)
+    return _Merged(flat, _linear(list(positions.values()), sizes), place, order)
 
 
 def _linear(indices: list[Tensor], sizes: Shape) -> Tensor:

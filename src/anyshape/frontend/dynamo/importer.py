@@ -2,7 +2,8 @@
 
 The fx graph is functional. Sizes that dynamo leaves symbolic are inputs of their own; here they
 follow from the shapes of tensors, except those that no tensor has: each becomes the size of an
-array without content. Parameters and buffers are constants, whose values are given.
+array without content, or the sizes of two (see `integers`). Parameters and buffers are constants,
+whose values are given.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.movement import transpose
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
+from anyshape.frontend.dynamo.integers import counts_below, signed_symbols
 from anyshape.frontend.torch_export.conditions import is_symbolic
 from anyshape.frontend.torch_export.dtypes import from_torch
 from anyshape.frontend.torch_export.program import (
@@ -32,11 +34,11 @@ from anyshape.frontend.torch_export.program import (
     TensorResult,
     UserInput,
 )
-from anyshape.frontend.torch_export.symbols import dim_of_size, limits_of
+from anyshape.frontend.torch_export.symbols import dim_of_size
 from anyshape.frontend.torch_export.walk import Walker, check_known
 from anyshape.ir.build import Builder
 from anyshape.ir.types import TensorType, bool_, i64
-from anyshape.sym import Axis, Dim, FactScope
+from anyshape.sym import Dim, FactScope
 
 
 def import_fx_graph(module: Any, name: str, constants: Mapping[int, Any]) -> ImportedProgram:
@@ -51,10 +53,10 @@ class _Importer:
         self.walker = Walker(module)
         self.nodes = [node for node in module.graph.nodes if node.op == "placeholder"]
         self.values = [node.meta["val"] for node in self.nodes]
-        axes = _axes(self.values)
-        self.dims = {axis.name: Dim.of(axis.name) for axis in axes}
+        symbols = signed_symbols(self.values)
+        self.dims = {name: symbol.dim for name, symbol in symbols.items()}
         scope = FactScope(distinct_names=False)  # torch's names say nothing about equality
-        for axis in axes:
+        for axis in (axis for symbol in symbols.values() for axis in symbol.axes):
             scope.declare(axis)
         self.builder = Builder(scope)
         self.tracer = Tracer(name, self.builder, Tensor, locate=lambda: self.walker.place)
@@ -72,7 +74,7 @@ class _Importer:
         values = [self.tracer.value(result) for result in self.results]
         graph = self.builder.graph(self.name, self.inputs, values)
         out_spec = pytree.tree_structure(tuple(returned))
-        return ImportedProgram(graph, tuple(self.sources), returned, {}, {}, {}, out_spec)
+        return ImportedProgram(graph, tuple(self.sources), returned, {}, {}, {}, out_spec, {})
 
     # --- inputs -------------------------------------------------------------------------------
 
@@ -89,8 +91,17 @@ class _Importer:
             return value
         dim = dim_of_size(value, self.dims)
         if not self._has_size(dim):
-            self._param(number, SizeInput(number), TensorType(bool_, (dim,)))
+            self._integer(number, dim)
         return dim
+
+    def _integer(self, number: int, dim: Dim) -> None:
+        """Inputs whose sizes tell what the integer is."""
+        if not any(map(counts_below, dim.symbols)):
+            self._param(number, SizeInput(number), TensorType(bool_, (dim,)))
+            return
+        for symbol in sorted(dim.symbols, key=str):
+            source = SizeInput(number, counts_below(symbol))
+            self._param(number, source, TensorType(bool_, (Dim.of(symbol),)))
 
     def _has_size(self, dim: Dim) -> bool:
         """Whether a tensor among the inputs has this very size."""
@@ -150,17 +161,3 @@ def _memory_order(value: Any) -> tuple[int, ...] | None:
 def _hints(sizes: Any) -> list[int]:
     """The sizes of the example that dynamo traced with."""
     return [int(size.node.hint) if is_symbolic(size) else int(size) for size in sizes]
-
-
-def _axes(values: Sequence[Any]) -> list[Axis]:
-    """An axis for each of torch's symbols, in the range that dynamo guards."""
-    found: dict[str, Axis] = {}
-    for size in (size for value in values for size in _sizes(value) if is_symbolic(size)):
-        for symbol in sorted(size.node.expr.free_symbols, key=str):
-            low, high = limits_of(size.node.shape_env.var_to_range[symbol])
-            found.setdefault(symbol.name, Axis(symbol.name, min=low, max=high))
-    return list(found.values())
-
-
-def _sizes(value: Any) -> Sequence[Any]:
-    return value.shape if isinstance(value, torch.Tensor) else (value,)

@@ -27,10 +27,13 @@ Places = Mapping[int, Dim]
 
 @dataclass(frozen=True)
 class NamedAxes:
-    """The axes, and for each leaf of the inputs the dims of its dynamic positions."""
+    """The axes, and for each leaf of the inputs the dims of its dynamic positions, its name, and
+    its number of axes."""
 
     axes: tuple[Axis, ...]
     leaves: tuple[Places, ...]
+    paths: tuple[str, ...]
+    ranks: tuple[int, ...]
 
 
 def leaves_of(inputs: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -57,7 +60,9 @@ def named_axes(example: Mapping[str, Any], given: Mapping[str, Any]) -> NamedAxe
         leaves.append({i: _dim(item) for i, item in positions.items()})
         for axis in (axis for item in positions.values() for axis in _axes(item)):
             axes[axis.name] = _more_said(axes.get(axis.name), axis)
-    return NamedAxes(tuple(axes.values()), tuple(leaves))
+    paths = tuple(path_text(path) for path, _ in found)
+    ranks = tuple(len(getattr(leaf, "shape", ())) for _, leaf in found)
+    return NamedAxes(tuple(axes.values()), tuple(leaves), paths, ranks)
 
 
 def _dim(item: str | Axis) -> Dim:
@@ -91,6 +96,10 @@ def _positions(path: Sequence[Any], leaf: Any, given: Mapping[str, Any]) -> dict
         shape = list(leaf.shape) if isinstance(leaf, torch.Tensor) else type(leaf).__name__
         problem = f"has axes {tuple(map(str, entry))}, the example is {shape}"
         raise InputError(path_text(path), problem, "give a name or None for each position")
+    for position, (item, size) in enumerate(zip(entry, leaf.shape, strict=True)):
+        if isinstance(item, int) and item != size:
+            problem = f"has {size} at axis {position}, where axes say {item}"
+            raise InputError(path_text(path), problem, f"pass an example with {item}, or give None")
     return {i: item for i, item in enumerate(entry) if isinstance(item, (str, Axis))}
 
 

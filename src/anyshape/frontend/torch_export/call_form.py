@@ -25,6 +25,7 @@ class Parameters:
     positional: tuple[str, ...]  # in order
     rest: str | None = None  # collects further positional arguments
     positional_only: frozenset[str] = frozenset()
+    required: tuple[str, ...] = ()  # those without a default
 
     @staticmethod
     def of(function: Any) -> Parameters:
@@ -32,7 +33,10 @@ class Parameters:
         positional = [p for p in kinds if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         rest = next((p.name for p in kinds if p.kind is p.VAR_POSITIONAL), None)
         only = frozenset(p.name for p in positional if p.kind is p.POSITIONAL_ONLY)
-        return Parameters(tuple(p.name for p in positional), rest, only)
+        collects = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        plain = (p for p in kinds if p.kind not in collects)
+        required = tuple(p.name for p in plain if p.default is p.empty)
+        return Parameters(tuple(p.name for p in positional), rest, only, required)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments by name; those that fit no parameter are refused."""
@@ -45,6 +49,13 @@ class Parameters:
         for name in bound.keys() & kwargs.keys():
             raise InputError(name, "is given twice", f"pass {name} once")
         return {**bound, **({self.rest: further} if self.rest and further else {}), **kwargs}
+
+    def check_example(self, inputs: Mapping[str, Any]) -> None:
+        """Refuses an example call that leaves out what the model cannot do without."""
+        for name in self.required:
+            if name not in inputs:
+                problem = "is missing in the example call"
+                raise InputError(name, problem, f"compile(model, kwargs={{..., '{name}': ...}})")
 
     def split(self, inputs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The reverse of `bind`: positional arguments only where they must be."""

@@ -11,17 +11,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 import torch
 
 from anyshape.base.location import Location
 from anyshape.frontend.builder.tracer import Tracer
+from anyshape.frontend.torch_export.folders import TORCH_FOLDER
 from anyshape.frontend.torch_export.symbols import dim_of
 from anyshape.sym import Dim, Equal, NotEqual, Predicate
-
-_TORCH = str(Path(torch.__file__).parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ def _place(source: Any) -> Location | None:
 
 
 def _is_torch(place: Location | None) -> bool:
-    return place is None or place.file.startswith(_TORCH)
+    return place is None or place.file.startswith(TORCH_FOLDER)
 
 
 # --- conditions -----------------------------------------------------------------------------------

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from linecache import getline
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-import torch
-
 from anyshape.base.errors import AnyshapeError, TraceError
 from anyshape.base.location import Location
+from anyshape.frontend.torch_export.folders import TORCH_FOLDER
 
-_TORCH = str(Path(torch.__file__).parent)
 _OURS = str(Path(__file__).parents[2])
 
 
@@ -22,18 +20,31 @@ def in_words_of_model(error: Exception, module: Any) -> Exception:
         return error
     name, place = type(module).__name__, place_of_error(error)
     if "data-dependent" in str(error):
-        condition = re.search(r"data-dependent expression (.+?) \(", str(error))
-        about = f" ({condition[1]})" if condition else ""
         return TraceError(
             name,
-            f"the model's Python code needs the data of a tensor{about}",
-            "choose with torch.where, or torch.cond(pred, true_fn, false_fn, operands)",
+            f"the model's Python code needs the data of a tensor{code_at(place)}",
+            "choose with torch.where(condition, a, b), or with"
+            " torch.cond(condition, true_fn, false_fn, operands)",
             place,
         )
     if not type(error).__module__.startswith("torch."):
         return error
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return TraceError(name, f"torch.export refuses it: {lines[0]}", _suggestion(lines), place)
+
+
+def failing_example(error: RuntimeError, module: Any) -> TraceError:
+    """For what torch's ops say of the user's example itself."""
+    place = place_of_error(error)
+    problem = f"it fails at the example{code_at(place)}: {str(error).splitlines()[0]}"
+    fix = "pass an example that the model itself takes"
+    return TraceError(type(module).__name__, problem, fix, place)
+
+
+def code_at(place: Location | None) -> str:
+    """What the model says there, to stand behind a problem."""
+    line = getline(place.file, place.line).strip() if place is not None else ""
+    return f": `{line}`" if line else ""
 
 
 def _suggestion(lines: list[str]) -> str:
@@ -51,5 +62,5 @@ def place_of_error(error: BaseException) -> Location | None:
         inner = error.__cause__ or error.__context__
         assert inner is not None
         frames += extract_tb(inner.__traceback__)
-    own = [f for f in frames if not f.filename.startswith((_TORCH, _OURS, "<"))]
+    own = [f for f in frames if not f.filename.startswith((TORCH_FOLDER, _OURS, "<"))]
     return Location(own[-1].filename, own[-1].lineno or 0) if own else None

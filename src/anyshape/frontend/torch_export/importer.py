@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
-from anyshape.base.errors import AxisDeclarationError
+from anyshape.base.errors import AxisDeclarationError, AxisNameConflictError
 from anyshape.frontend.builder.arrays import as_array
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tensor import Tensor
@@ -37,21 +37,29 @@ from anyshape.frontend.torch_export.program import (
 from anyshape.frontend.torch_export.symbols import dim_of_size
 from anyshape.frontend.torch_export.walk import Walker, check_known
 from anyshape.ir.build import Builder
+from anyshape.ir.literal import TensorLiteral, WeightRef
 from anyshape.ir.types import Array, TensorType
+from anyshape.ops.source import ConstantAttrs
 from anyshape.sym import Dim, FactScope
 
 
 def import_exported(
-    program: Any, name: str, naming: Naming, guards: Sequence[Guard]
+    program: Any, name: str, naming: Naming, guards: Sequence[Guard], *, share: bool = False
 ) -> ImportedProgram:
-    """The graph of a functional ExportedProgram, with these names for its sizes."""
+    """The graph of a functional ExportedProgram, with these names for its sizes. Its constants are
+    copies of the program's tensors, or `share` their memory."""
     check_known(program.graph_module)
-    return _Importer(program, name, naming).imported(guards)
+    try:
+        return _Importer(program, name, naming, share=share).imported(guards)
+    except AxisNameConflictError as error:
+        error.takes_facts = False
+        raise
 
 
 class _Importer:
-    def __init__(self, program: Any, name: str, naming: Naming) -> None:
+    def __init__(self, program: Any, name: str, naming: Naming, *, share: bool) -> None:
         self.program = program
+        self.share = share
         self.signature = program.graph_signature
         self.name = name
         self.naming = naming
@@ -64,6 +72,7 @@ class _Importer:
         self.inputs: list[str] = []
         self.sources: list[Source] = []
         self.state: dict[str, Array] = {}
+        self.constants: dict[str, TensorLiteral | WeightRef] = {}
         self.results: list[Tensor] = []
 
     def imported(self, guards: Sequence[Guard]) -> ImportedProgram:
@@ -81,6 +90,7 @@ class _Importer:
             state_updates,
             input_updates,
             self.program.call_spec.out_spec,
+            self.constants,
         )
 
     # --- inputs -------------------------------------------------------------------------------
@@ -114,10 +124,13 @@ class _Importer:
         """A parameter, a buffer, or a tensor that the model's code made."""
         known, made = self.program.state_dict, self.program.constants
         value = known[spec.target] if spec.target in known else made[spec.target]
-        if spec.target not in self.signature.buffers_to_mutate.values():
-            return asarray(as_array(value))
-        self.state[spec.target] = as_array(value).copy()
-        return self._param(node.name, value, StateInput(spec.target), {})
+        array = as_array(value)
+        if spec.target in self.signature.buffers_to_mutate.values():
+            self.state[spec.target] = array.copy()
+            return self._param(node.name, value, StateInput(spec.target), {})
+        constant = self.builder.constant(array if self.share else array.copy())
+        self.constants[spec.target] = cast(ConstantAttrs, constant.node.attrs).value
+        return self.tracer.tensor(constant)
 
     # --- conditions ---------------------------------------------------------------------------
 

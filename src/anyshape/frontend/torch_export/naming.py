@@ -19,9 +19,10 @@ from torch.export.graph_signature import InputKind
 from anyshape.base.errors import AxisDeclarationError
 from anyshape.base.location import Location
 from anyshape.frontend.torch_export.axes import NamedAxes, Places, is_bare
-from anyshape.frontend.torch_export.conditions import is_symbolic, model_guards, shape_environment
+from anyshape.frontend.torch_export.conditions import is_symbolic, shape_environment
+from anyshape.frontend.torch_export.fixed_sizes import FixedSize, fixed_size
 from anyshape.frontend.torch_export.symbols import limits_of
-from anyshape.sym import Axis, Dim
+from anyshape.sym import Axis, Dim, Symbol
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,13 @@ class Naming:
     dims: Mapping[str, Dim]  # by torch's symbol
     places: tuple[Places, ...]  # by leaf of the inputs
     declared: tuple[Axis, ...] = ()  # those whose ranges the user promised
+
+    def at_size(self, symbol: Symbol, size: int) -> Naming:
+        """The same with a number in the place of one axis."""
+        dims = {name: dim.substitute({symbol: size}) for name, dim in self.dims.items()}
+        places = ({i: d.substitute({symbol: size}) for i, d in p.items()} for p in self.places)
+        axes = tuple(axis for axis in self.axes if axis.symbol != symbol)
+        return Naming(axes, dims, tuple(places))
 
 
 def naming_of(
@@ -50,13 +58,14 @@ def naming_of(
     """
     dims: dict[str, Dim] = {}
     sizes = _input_sizes(program)
-    for shape, places in zip(sizes, named.leaves, strict=True):
+    for leaf, (shape, places) in enumerate(zip(sizes, named.leaves, strict=True)):
         for position, dim in places.items():
             symbol = _symbol(shape[position])
             if symbol is not None:
                 dims.setdefault(symbol, dim)
             elif not is_symbolic(shape[position]):
-                raise _fixed(program, str(dim), int(shape[position]), refused_at)
+                size = FixedSize(named, leaf, position, int(shape[position]))
+                raise fixed_size(program, size, refused_at, chosen=not torch_ranges)
     known = _dim_names(program)
     for symbol in _symbols(sizes):
         own = known.get(symbol, symbol)
@@ -65,15 +74,6 @@ def naming_of(
         return Naming(_with_ranges(program, named.axes, dims), dims, named.leaves)
     declared = tuple(axis for axis in named.axes if not is_bare(axis))
     return Naming(named.axes, dims, named.leaves, declared)
-
-
-def _fixed(program: Any, axis: str, size: int, refused_at: Location | None) -> AxisDeclarationError:
-    """For a named axis of which the model allows one size."""
-    met = [guard.place for guard in model_guards(program) if f", {size})" in guard.met_as]
-    where = ", ".join(str(place) for place in met or [refused_at] if place is not None)
-    problem = f"is dynamic, but the model fixes it to {size}" + (f" ({where})" if where else "")
-    fix = f"give None instead of '{axis}' and pass size {size}, or change the model there"
-    return AxisDeclarationError(axis, problem, fix)
 
 
 def user_inputs(program: Any) -> list[Any]:

@@ -1,9 +1,9 @@
 """Conditions that make no difference.
 
 A model's code may ask whether a size is 1 and do the same either way (`causal = seq > 1 and mask
-is None and ...`, with a mask). The captured program then seems to hold for one side only. So where
-a condition leaves out size 1, the model is captured a second time with that condition answered the
-other way: if the same graph comes out, the condition is none.
+is None and ...`: a single token has no future). The captured program then seems to hold for one
+side only. So where a condition leaves out size 1, the model is captured a second time with that
+condition answered the other way: if the two are the same graph at size 1, the condition is none.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import sympy  # pyright: ignore[reportMissingTypeStubs]  torch brings it
 import torch
 
 from anyshape.frontend.torch_export.conditions import Guard
-
-_TORCH = str(Path(torch.__file__).parent)
+from anyshape.frontend.torch_export.folders import TORCH_FOLDER
 
 
 def leaving_out_one(guards: Sequence[Guard]) -> dict[str, Guard]:
@@ -34,14 +33,16 @@ def leaving_out_one(guards: Sequence[Guard]) -> dict[str, Guard]:
 
 @contextmanager
 def answered_otherwise(guard: Guard) -> Generator[None]:
-    """Within, whoever is not torch itself and asks this condition gets the other answer."""
+    """Within, whoever asks this condition in this thread and is not torch itself gets the other
+    answer. Threads take turns: see `capture`."""
     symbolic: Any = torch.SymBool
     own = symbolic.__bool__
+    thread = get_ident()
 
     def answer(condition: Any) -> bool:
         asker = sys._getframe(1).f_code.co_filename  # pyright: ignore[reportPrivateUsage]
-        flipped = not asker.startswith(_TORCH) and _is_same(condition.node.expr, guard)
-        return own(condition) != flipped
+        of_model = get_ident() == thread and not asker.startswith(TORCH_FOLDER)
+        return own(condition) != (of_model and _is_same(condition.node.expr, guard))
 
     # torch notes who asked and looks past its own file, in which the method it replaces stands.
     answer.__code__ = answer.__code__.replace(co_filename=str(torch.__file__))
@@ -58,9 +59,11 @@ def _is_same(condition: Any, guard: Guard) -> bool:
     return not texts.isdisjoint((guard.met_as, str(guard.expression)))
 
 
-def without(guards: Sequence[Guard], gone: Guard, otherwise: Sequence[Guard]) -> list[Guard]:
-    """The conditions without `gone`, if its other answer leads to no further ones."""
+def adds_none(guards: Sequence[Guard], otherwise: Sequence[Guard]) -> bool:
+    """Whether the other answer leads to no conditions but those that are known."""
     known = {str(guard.expression) for guard in guards}
-    if not all(str(guard.expression) in known for guard in otherwise):
-        return list(guards)
+    return all(str(guard.expression) in known for guard in otherwise)
+
+
+def without(guards: Sequence[Guard], gone: Guard) -> list[Guard]:
     return [guard for guard in guards if str(guard.expression) != str(gone.expression)]

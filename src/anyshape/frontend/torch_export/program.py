@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anyshape.ir.graph import Graph
+from anyshape.ir.literal import TensorLiteral, WeightRef
 from anyshape.ir.types import Array
 
 
@@ -24,9 +25,11 @@ class UserInput:
 
 @dataclass(frozen=True, slots=True)
 class SizeInput:
-    """The integer at a leaf of the arguments, as the size of an array without content."""
+    """The integer at a leaf of the arguments, or how far it is `below` 0, as the size of an array
+    without content."""
 
     leaf: int
+    below: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +87,9 @@ class ImportedProgram:
     state_updates: Mapping[str, int]  # the result that each buffer becomes
     input_updates: Mapping[int, int]  # the result that is written into the input at a leaf
     out_spec: Any  # torch's TreeSpec of what the model returns
+    constants: Mapping[str, TensorLiteral | WeightRef]  # what the model's tensors became, by name
+
+    def constant(self, name: str) -> Array:
+        """The elements of one of the model's tensors, wherever they are kept by now."""
+        value = self.constants[name]
+        return value.array if isinstance(value, TensorLiteral) else self.graph.weights.array(value)

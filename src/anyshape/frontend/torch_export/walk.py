@@ -18,6 +18,7 @@ from anyshape.frontend.builder.arrays import as_array
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.torch_export.calls import TABLE, Call
 from anyshape.frontend.torch_export.dtypes import from_torch
+from anyshape.frontend.torch_export.folders import TORCH_FOLDER
 
 
 def target_name(node: Any) -> str:
@@ -104,6 +105,8 @@ _FRAME = re.compile(r'File "(.+?)", line (\d+)')
 
 
 def place_of(node: Any) -> Location | None:
-    """The line of the model that made a node: the innermost that torch recorded."""
+    """The line of the model that made a node: the innermost that torch recorded and is not its own,
+    as the lines of its layers are."""
     found = _FRAME.findall(node.meta.get("stack_trace") or "")
-    return Location(found[-1][0], int(found[-1][1])) if found else None
+    own = [frame for frame in found if not frame[0].startswith(TORCH_FOLDER)] or found
+    return Location(own[-1][0], int(own[-1][1])) if own else None

@@ -52,70 +52,47 @@ std::vector<std::int64_t> byte_strides(const nb::dlpack::dltensor& tensor,
     return strides;
 }
 
-// Row-major without gaps. Strides of axes of size 1 or of empty arrays mean nothing.
-bool is_contiguous(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides,
-                   std::int64_t item_bytes) {
-    if (std::ranges::find(sizes, 0) != sizes.end()) return true;
-    std::int64_t expected = item_bytes;
-    for (std::size_t axis = sizes.size(); axis-- > 0;) {
-        if (sizes[axis] != 1 && strides[axis] != expected) return false;
-        expected *= sizes[axis];
-    }
-    return true;
-}
-
-bool is_aligned(const void* data, std::int64_t item_bytes) {
-    const auto needed = static_cast<std::uintptr_t>(std::min<std::int64_t>(item_bytes, 8));
-    return reinterpret_cast<std::uintptr_t>(data) % needed == 0;
-}
-
 }  // namespace
 
 Arguments::Arguments(nb::handle inputs, const Program& program, std::span<const nb::object> dtypes,
                      Run& run)
-    : program_(program), inputs_(nb::steal(PySequence_Tuple(inputs.ptr()))) {
+    : program_(program), run_(run), inputs_(nb::steal(PySequence_Tuple(inputs.ptr()))) {
     if (!inputs_.is_valid()) throw nb::python_error();
     const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(inputs_.ptr()));
     if (count != dtypes.size()) raise_failure("InputCountError", dtypes.size(), count);
-    std::span<std::int64_t> dims = run.dims();
     for (std::size_t i = 0; i < count; ++i) {
-        const nb::handle input = PyTuple_GET_ITEM(inputs_.ptr(), static_cast<Py_ssize_t>(i));
-        const std::size_t rank = program.inputs()[i].rank;
+        const nb::handle input = object(i);
         if (PyArray_Check(input.ptr())) {
-            take_numpy(i, input, dtypes[i], dims.first(rank), run);
+            take_numpy(i, input, dtypes[i]);
         } else {
-            take_tensor(i, input, dtypes[i], dims.first(rank), run);
+            take_tensor(i, input, dtypes[i]);
         }
-        dims = dims.subspan(rank);
     }
 }
 
-void Arguments::take_numpy(std::size_t input, nb::handle object, nb::handle dtype,
-                           std::span<std::int64_t> dims, Run& run) {
+void Arguments::take_numpy(std::size_t input, nb::handle object, nb::handle dtype) {
     PyArrayObject* array = as_array(object);
-    const std::string& name = program_.inputs()[input].name;
+    const Input& declared = program_.inputs()[input];
     if (!same_dtype(PyArray_DESCR(array), as_dtype(dtype))) {
-        raise_failure("InputDtypeError", input, name, dtype_text(as_dtype(dtype)),
+        raise_failure("InputDtypeError", input, declared.name, dtype_text(as_dtype(dtype)),
                       dtype_text(PyArray_DESCR(array)));
     }
     const auto rank = static_cast<std::size_t>(PyArray_NDIM(array));
     const auto sizes = as_words(PyArray_DIMS(array), rank);
-    if (rank != dims.size()) {
-        raise_failure("InputRankError", input, name, dims.size(), as_tuple(sizes));
+    if (rank != declared.rank) {
+        raise_failure("InputRankError", input, declared.name, declared.rank, as_tuple(sizes));
     }
-    std::ranges::copy(sizes, dims.begin());
     const auto* data = reinterpret_cast<const std::byte*>(PyArray_BYTES(array));
-    if (PyArray_CHKFLAGS(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED)) {
-        run.set_input(input, data);
+    const bool dense = PyArray_CHKFLAGS(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
+    if (dense && declared.order.empty()) {
+        std::ranges::copy(sizes, dims(input).begin());
+        run_.set_input(input, data);
         return;
     }
-    const auto strides = as_words(PyArray_STRIDES(array), rank);
-    awkward_.push_back({input, data, static_cast<std::size_t>(PyArray_ITEMSIZE(array)),
-                        {sizes.begin(), sizes.end()}, {strides.begin(), strides.end()}, {}});
+    take(input, data, sizes, as_words(PyArray_STRIDES(array), rank));
 }
 
-void Arguments::take_tensor(std::size_t input, nb::handle object, nb::handle dtype,
-                            std::span<std::int64_t> dims, Run& run) {
+void Arguments::take_tensor(std::size_t input, nb::handle object, nb::handle dtype) {
     const Input& declared = program_.inputs()[input];
     std::optional<Tensor> tensor = read_tensor(object);
     if (!tensor) {
@@ -127,24 +104,43 @@ void Arguments::take_tensor(std::size_t input, nb::handle object, nb::handle dty
                       dtype_text(view.dtype));
     }
     const std::span<const std::int64_t> sizes(view.shape, static_cast<std::size_t>(view.ndim));
-    if (sizes.size() != dims.size()) {
-        raise_failure("InputRankError", input, declared.name, dims.size(), as_tuple(sizes));
+    if (sizes.size() != declared.rank) {
+        raise_failure("InputRankError", input, declared.name, declared.rank, as_tuple(sizes));
     }
-    std::ranges::copy(sizes, dims.begin());
-    const std::int64_t item_bytes = declared.type.bytes();
     const auto* data = static_cast<const std::byte*>(view.data) + view.byte_offset;
-    std::vector<std::int64_t> strides = byte_strides(view, item_bytes);
-    if (is_aligned(data, item_bytes) && is_contiguous(sizes, strides, item_bytes)) {
-        run.set_input(input, data);
-    } else {
-        awkward_.push_back({input, data, static_cast<std::size_t>(item_bytes),
-                            {sizes.begin(), sizes.end()}, std::move(strides), {}});
-    }
+    take(input, data, sizes, byte_strides(view, declared.type.bytes()));
     if (tensor->holder.is_valid()) tensors_.push_back(std::move(*tensor));
 }
 
+// `sizes` and `strides` are in the caller's order.
+void Arguments::take(std::size_t input, const std::byte* data, std::span<const std::int64_t> sizes,
+                     std::span<const std::int64_t> strides) {
+    const Order& order = program_.inputs()[input].order;
+    if (order.empty()) return take_in_order(input, data, sizes, strides);
+    take_in_order(input, data, in_order(sizes, order), in_order(strides, order));
+}
+
+void Arguments::take_in_order(std::size_t input, const std::byte* data,
+                              std::span<const std::int64_t> sizes,
+                              std::span<const std::int64_t> strides) {
+    const std::int64_t item_bytes = program_.inputs()[input].type.bytes();
+    std::ranges::copy(sizes, dims(input).begin());
+    if (is_aligned(data, item_bytes) && is_dense(sizes, strides, item_bytes)) {
+        run_.set_input(input, data);
+        return;
+    }
+    copies_.push_back({.input = input,
+                       .data = data,
+                       .item_bytes = static_cast<std::size_t>(item_bytes),
+                       .sizes = {sizes.begin(), sizes.end()},
+                       .strides = {strides.begin(), strides.end()},
+                       .block = {}});
+}
+
+// ---- copies ----------------------------------------------------------------------------------
+
 // Sizes of broadcast arrays may multiply to anything: beyond max_bytes, all are alike.
-std::int64_t Arguments::Awkward::bytes() const noexcept {
+std::int64_t Arguments::Copy::bytes() const noexcept {
     std::optional<std::int64_t> bytes = static_cast<std::int64_t>(item_bytes);
     if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
     for (const std::int64_t size : sizes) {
@@ -155,19 +151,84 @@ std::int64_t Arguments::Awkward::bytes() const noexcept {
 
 std::int64_t Arguments::copied_bytes() const noexcept {
     std::optional<std::int64_t> total = 0;
-    for (const Awkward& array : awkward_) {
-        if (total) total = checked_add(*total, array.bytes());
+    for (const Copy& copy : copies_) {
+        if (total && !program_.is_start(copy.input)) total = checked_add(*total, copy.bytes());
     }
     return total.value_or(max_bytes);
 }
 
-void Arguments::copy(Run& run) {
-    for (Awkward& array : awkward_) {
-        array.copied = Pool::process().take(static_cast<std::size_t>(array.bytes()));
-        copy_strided(array.copied.data(), array.data, array.sizes, array.strides,
-                     array.item_bytes);
-        run.set_input(array.input, array.copied.data());
+void Arguments::copy_to(std::size_t input, std::byte* to) {
+    const auto known = std::ranges::find(copies_, input, &Copy::input);
+    if (known != copies_.end()) {
+        known->to = to;
+        return;
     }
+    copies_.push_back({.input = input,
+                       .data = run_.input(input),
+                       .item_bytes = 1,
+                       .sizes = {bytes(input)},
+                       .strides = {1},
+                       .to = to,
+                       .block = {}});
+}
+
+void Arguments::copy() {
+    for (Copy& copy : copies_) {
+        if (copy.to == nullptr) {
+            copy.block = Pool::process().take(static_cast<std::size_t>(copy.bytes()));
+            copy.to = copy.block.data();
+        }
+        copy_strided(copy.to, copy.data, copy.sizes, copy.strides, copy.item_bytes);
+        run_.set_input(copy.input, copy.to);
+    }
+}
+
+// ---- for those who write ---------------------------------------------------------------------
+
+nb::handle Arguments::object(std::size_t input) const noexcept {
+    return PyTuple_GET_ITEM(inputs_.ptr(), static_cast<Py_ssize_t>(input));
+}
+
+std::span<std::int64_t> Arguments::dims(std::size_t input) const noexcept {
+    return run_.dims().subspan(program_.dim_begin(input), program_.inputs()[input].rank);
+}
+
+std::span<const std::int64_t> Arguments::sizes(std::size_t input) const noexcept {
+    return dims(input);
+}
+
+const Arguments::Copy* Arguments::copy_of(std::size_t input) const noexcept {
+    const auto found = std::ranges::find(copies_, input, &Copy::input);
+    return found != copies_.end() ? &*found : nullptr;
+}
+
+bool Arguments::is_used_as_it_is(std::size_t input) const noexcept {
+    return copy_of(input) == nullptr;
+}
+
+// Of dense inputs, whose memory is all there: their sizes multiply to what exists.
+std::int64_t Arguments::bytes(std::size_t input) const noexcept {
+    if (const Copy* copy = copy_of(input)) return copy->bytes();
+    std::int64_t bytes = program_.inputs()[input].type.bytes();
+    const auto own_sizes = sizes(input);
+    if (std::ranges::find(own_sizes, 0) != own_sizes.end()) return 0;
+    for (const std::int64_t size : own_sizes) bytes *= size;
+    return bytes;
+}
+
+// Of other libraries, only those with a table of functions say so.
+bool Arguments::is_writeable(std::size_t input) const noexcept {
+    const nb::handle given = object(input);
+    if (PyArray_Check(given.ptr())) return PyArray_ISWRITEABLE(as_array(given));
+    return is_writeable_tensor(given);
+}
+
+ByteRange Arguments::range(std::size_t input) const noexcept {
+    if (const Copy* copy = copy_of(input)) {
+        return byte_range(copy->data, copy->sizes, copy->strides,
+                          static_cast<std::int64_t>(copy->item_bytes));
+    }
+    return {run_.input(input), run_.input(input) + bytes(input)};
 }
 
 }  // namespace anyshape

@@ -32,6 +32,7 @@
 #include "pool.h"
 #include "python_description.h"
 #include "python_failures.h"
+#include "results.h"
 #include "runner.h"
 #include "stop.h"
 #include "team.h"
@@ -93,24 +94,6 @@ void prepare(Run& run) {
     run.prepare();
 }
 
-// New arrays, whose memory the run will write.
-nb::tuple attach_outputs(const BoundProgram& program, Run& run) {
-    const Specialization& specialization = *run.specialization();
-    std::span<const std::int64_t> dims = specialization.output_dims;
-    const auto& outputs = program.runner->program().outputs();
-    nb::object arrays = nb::steal(PyTuple_New(std::ssize(outputs)));
-    if (!arrays.is_valid()) throw nb::python_error();
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        const std::size_t rank = outputs[i].dims.size();
-        nb::object array = new_output(program.output_dtypes[i], dims.first(rank),
-                                      specialization.buffer_bytes[outputs[i].buffer]);
-        run.set_output(i, data_of(array));
-        PyTuple_SET_ITEM(arrays.ptr(), static_cast<Py_ssize_t>(i), array.release().ptr());
-        dims = dims.subspan(rank);
-    }
-    return nb::steal<nb::tuple>(arrays.release());
-}
-
 // Someone may want to interrupt what takes longer, or what nobody knows about.
 bool worth_interrupting(const Specialization& specialization) {
     constexpr std::int64_t picoseconds = 10'000'000'000;
@@ -125,7 +108,7 @@ void execute(Run& run, Arguments& arguments, const Stop::Limits* given) {
     const Specialization& specialization = *run.specialization();
     if (specialization.brief && !arguments.must_copy() && given == nullptr) return run.execute();
     WithoutGil released;
-    arguments.copy(run);
+    arguments.copy();
     const bool interruptible = worth_interrupting(specialization) && on_main_thread();
     if (!interruptible && given == nullptr) return run.execute();
     Stop::Limits limits = given != nullptr ? *given : Stop::Limits{};
@@ -138,12 +121,13 @@ void execute(Run& run, Arguments& arguments, const Stop::Limits* given) {
 }
 
 nb::tuple call(const BoundProgram& program, nb::handle inputs, const Stop::Limits* limits,
-               std::int64_t memory_limit) {
+               std::int64_t memory_limit, nb::handle out) {
     Run run(*program.runner);
     Arguments arguments(inputs, program.runner->program(), program.input_dtypes, run);
     prepare(run);
-    run.require_memory_within(memory_limit, arguments.copied_bytes());
-    nb::tuple outputs = attach_outputs(program, run);
+    Results results(run, arguments, program.output_dtypes, out, Donated::given_up);
+    run.require_memory_within(memory_limit, arguments.copied_bytes(), results.given_bytes());
+    nb::tuple outputs = results.attach();
     execute(run, arguments, limits);
     return outputs;
 }
@@ -151,26 +135,29 @@ nb::tuple call(const BoundProgram& program, nb::handle inputs, const Stop::Limit
 // `deadline` is Python's time.monotonic_ns().
 nb::tuple call_within(const BoundProgram& program, nb::handle inputs,
                       std::optional<std::int64_t> deadline, const Cancellation* cancellation,
-                      std::optional<std::int64_t> memory_limit) {
+                      std::optional<std::int64_t> memory_limit, nb::handle out) {
     Stop::Limits limits{.cancellation = cancellation};
     if (deadline) limits.deadline = Stop::Clock::time_point(std::chrono::nanoseconds(*deadline));
-    return call(program, inputs, &limits, memory_limit.value_or(program.runner->memory_limit()));
+    const Stop::Limits* given = deadline || cancellation != nullptr ? &limits : nullptr;
+    return call(program, inputs, given, memory_limit.value_or(program.runner->memory_limit()), out);
 }
 
 // One step at a time. Holds its inputs and a context of its own until it dies.
 class Stepper {
    public:
-    Stepper(nb::object program, nb::object inputs, std::optional<std::int64_t> memory_limit)
+    Stepper(nb::object program, nb::object inputs, std::optional<std::int64_t> memory_limit,
+            nb::handle out, Donated donated)
         : owner_(std::move(program)),
           inputs_(std::move(inputs)),
           program_(*nb::inst_ptr<BoundProgram>(owner_)),
           run_(*program_.runner),
           arguments_(inputs_, program_.runner->program(), program_.input_dtypes, run_) {
         prepare(run_);
+        Results results(run_, arguments_, program_.output_dtypes, out, donated);
         run_.require_memory_within(memory_limit.value_or(program_.runner->memory_limit()),
-                                   arguments_.copied_bytes());
-        outputs_ = attach_outputs(program_, run_);
-        arguments_.copy(run_);
+                                   arguments_.copied_bytes(), results.given_bytes());
+        outputs_ = results.attach();
+        arguments_.copy();
         run_.begin();
     }
 
@@ -370,10 +357,12 @@ void bind_program(nb::module_& module) {
              nb::arg("cache_entries"), nb::arg("cache_bytes"), nb::arg("memory_limit") = max_bytes)
         .def("run",
              [](const BoundProgram& program, nb::handle inputs) {
-                 return call(program, inputs, nullptr, program.runner->memory_limit());
+                 const std::int64_t limit = program.runner->memory_limit();
+                 return call(program, inputs, nullptr, limit, nb::none());
              })
         .def("run_within", &call_within, nb::arg("inputs"), nb::arg("deadline").none(),
-             nb::arg("cancellation").none(), nb::arg("memory_limit").none() = nb::none())
+             nb::arg("cancellation").none(), nb::arg("memory_limit").none() = nb::none(),
+             nb::arg("out").none() = nb::none())
         .def("specialize", &specialize_for)
         .def("planned_bytes", &planned_bytes)
         .def("reserve", &reserve)
@@ -389,11 +378,14 @@ void bind_program(nb::module_& module) {
 
     nb::class_<Stepper>(module, "Stepper")
         .def(nb::new_([](nb::handle_t<BoundProgram> program, nb::object inputs,
-                         std::optional<std::int64_t> memory_limit) {
+                         std::optional<std::int64_t> memory_limit, nb::handle out,
+                         bool keep_donated) {
+                 const Donated donated = keep_donated ? Donated::kept : Donated::given_up;
                  return std::make_unique<Stepper>(nb::borrow(program), std::move(inputs),
-                                                  memory_limit);
+                                                  memory_limit, out, donated);
              }),
-             nb::arg(), nb::arg(), nb::arg().none())
+             nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none() = nb::none(),
+             nb::arg() = false)
         .def_prop_ro("next", &Stepper::next)
         .def_prop_ro("steps", &Stepper::steps)
         .def_prop_ro("outputs", &Stepper::outputs)

@@ -70,4 +70,8 @@ std::optional<Tensor> read_tensor(nb::handle object) {
     return tensor;
 }
 
+bool is_writeable_tensor(nb::handle object) noexcept {
+    return exchange_table(Py_TYPE(object.ptr())) != nullptr;
+}
+
 }  // namespace anyshape

@@ -23,4 +23,8 @@ struct Tensor {
 // Nothing if the object is no tensor, or not in this machine's memory.
 std::optional<Tensor> read_tensor(nanobind::handle object);
 
+// Whether a tensor that can be read may be written, too. Only tables are a promise of that: their
+// views share memory with the tensor, and cannot say that it is read-only.
+bool is_writeable_tensor(nanobind::handle object) noexcept;
+
 }  // namespace anyshape

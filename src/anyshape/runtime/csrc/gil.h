@@ -8,7 +8,6 @@
 #pragma once
 
 #include <Python.h>
-#include <cxxabi.h>
 #include <unistd.h>
 
 namespace anyshape {
@@ -33,7 +32,7 @@ class WithoutGil {
     void take() noexcept {
         try {
             PyEval_RestoreThread(thread_);
-        } catch (const abi::__forced_unwind&) {
+        } catch (...) {  // a forced unwind: C throws nothing else, and it has no object to refer to
             while (true) pause();
         }
     }

@@ -62,6 +62,8 @@ PoolBlock::~PoolBlock() {
     if (data_ != nullptr) Pool::process().give_back(data_, bucket_);
 }
 
+std::size_t PoolBlock::bytes() const noexcept { return bytes_in(bucket_); }
+
 Pool& Pool::process() {
     static Pool& pool = *std::make_unique<Pool>().release();
     return pool;

@@ -38,6 +38,7 @@ class PoolBlock {
 
     std::byte* data() const noexcept { return data_; }
     int bucket() const noexcept { return bucket_; }
+    std::size_t bytes() const noexcept;  // at least as many as were asked for
 
     // The caller calls Pool::give_back(data, bucket) some day.
     std::byte* release() noexcept { return std::exchange(data_, nullptr); }

@@ -7,9 +7,25 @@
 
 namespace anyshape {
 
+std::vector<std::int64_t> in_order(std::span<const std::int64_t> values, const Order& order) {
+    if (order.empty()) return {values.begin(), values.end()};
+    std::vector<std::int64_t> ordered(values.size());
+    for (std::size_t axis = 0; axis < order.size(); ++axis) ordered[axis] = values[order[axis]];
+    return ordered;
+}
+
 Program::Program(ProgramDescription description) : description_(std::move(description)) {
     validate(description_);
-    for (const Input& input : description_.inputs) dim_count_ += input.rank;
+    dim_begins_.push_back(0);
+    for (const Input& input : description_.inputs) {
+        dim_begins_.push_back(dim_begins_.back() + input.rank);
+    }
+    is_start_.resize(description_.inputs.size());
+    output_dim_begins_.push_back(0);
+    for (const Output& output : description_.outputs) {
+        output_dim_begins_.push_back(output_dim_begins_.back() + output.dims.size());
+        if (output.start) is_start_[*output.start] = true;
+    }
     block_begins_.push_back(0);
     for (const Step& step : description_.steps) {
         block_begins_.push_back(block_begins_.back() + step.block.size());

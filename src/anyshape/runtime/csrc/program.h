@@ -43,16 +43,27 @@ struct DataType {
     bool operator==(const DataType&) const = default;
 };
 
+// Axis i of the program is axis order[i] of the caller's array. Empty: they are the same.
+using Order = std::vector<std::uint32_t>;
+
+// Sizes or strides of a caller's array, in the order of the program.
+std::vector<std::int64_t> in_order(std::span<const std::int64_t> values, const Order& order);
+
 struct Input {
     std::string name;
     DataType type;
     std::uint32_t rank = 0;
+    Order order;
 };
 
 struct Output {
     DataType type;
     std::vector<std::uint32_t> dims;  // words
     std::uint32_t buffer = 0;         // of kind output
+    Order order;
+    // The input that its memory begins with, when kernels start: they write behind it, or over it.
+    // The input is read there, too.
+    std::optional<std::uint32_t> start;
 };
 
 enum class BufferKind : std::uint8_t { input, output, weight, arena, alias };
@@ -121,8 +132,18 @@ class Program {
     const std::vector<Input>& inputs() const noexcept { return description_.inputs; }
     const std::vector<Output>& outputs() const noexcept { return description_.outputs; }
 
-    // The sizes of all inputs together: the length of what `bind` reads.
-    std::size_t dim_count() const noexcept { return dim_count_; }
+    // The sizes of all inputs together: the length of what `bind` reads, and where those of one
+    // input begin.
+    std::size_t dim_count() const noexcept { return dim_begins_.back(); }
+    std::size_t dim_begin(std::size_t input) const noexcept { return dim_begins_[input]; }
+
+    // Where the sizes of one output begin among those of all.
+    std::size_t output_dim_begin(std::size_t output) const noexcept {
+        return output_dim_begins_[output];
+    }
+
+    // Whether an output begins with this input.
+    bool is_start(std::size_t input) const noexcept { return is_start_[input]; }
 
     // All blocks lie in one array, one after the other.
     std::size_t block_begin(std::size_t step) const noexcept { return block_begins_[step]; }
@@ -137,7 +158,9 @@ class Program {
     void number_arena_buffers();
 
     ProgramDescription description_;
-    std::size_t dim_count_ = 0;
+    std::vector<std::size_t> dim_begins_;
+    std::vector<std::size_t> output_dim_begins_;
+    std::vector<bool> is_start_;
     std::vector<std::size_t> block_begins_;
     std::vector<std::uint32_t> arena_buffers_;
     ConflictGraph conflicts_;

@@ -44,13 +44,16 @@ std::vector<std::int64_t> read_numbers(nb::handle list) {
 Input read_input(nb::handle input) {
     return {.name = text(input[0]),
             .type = {number<std::uint8_t>(input[2]), number<std::uint8_t>(input[3])},
-            .rank = word(input[4])};
+            .rank = word(input[4]),
+            .order = read_list(input[5], word)};
 }
 
 Output read_output(nb::handle output) {
     return {.type = {number<std::uint8_t>(output[1]), number<std::uint8_t>(output[2])},
             .dims = read_list(output[3], word),
-            .buffer = word(output[4])};
+            .buffer = word(output[4]),
+            .order = read_list(output[5], word),
+            .start = optional_word(output[6])};
 }
 
 Buffer read_buffer(nb::handle buffer) {

@@ -144,14 +144,12 @@ bool Run::find() {
 void Run::prepare() { specialization_ = runner_.specialize(context_->symbols); }
 
 // Sums of three sizes that are each at most 2^62 do not fit; differences do.
-void Run::require_memory_within(std::int64_t limit, std::int64_t copies) const {
-    const MemoryReport& memory = specialization_->memory;
-    if (memory.arena_bytes <= limit && memory.output_bytes <= limit - memory.arena_bytes &&
-        copies <= limit - memory.arena_bytes - memory.output_bytes) {
-        return;
-    }
-    throw MemoryLimitExceeded({memory.arena_bytes, memory.output_bytes, copies}, limit,
-                              specialization_->symbols);
+void Run::require_memory_within(std::int64_t limit, std::int64_t copies,
+                                std::int64_t given) const {
+    const std::int64_t arena = specialization_->memory.arena_bytes;
+    const std::int64_t outputs = specialization_->memory.output_bytes - given;
+    if (arena <= limit && outputs <= limit - arena && copies <= limit - arena - outputs) return;
+    throw MemoryLimitExceeded({arena, outputs, copies}, limit, specialization_->symbols);
 }
 
 void Run::set_input(std::size_t input, const void* data) noexcept {
@@ -160,6 +158,10 @@ void Run::set_input(std::size_t input, const void* data) noexcept {
 
 void Run::set_output(std::size_t output, void* data) noexcept {
     context_->bases[first_input_base + runner_.program_->inputs().size() + output] = as_word(data);
+}
+
+const std::byte* Run::input(std::size_t input) const noexcept {
+    return reinterpret_cast<const std::byte*>(context_->bases[first_input_base + input]);
 }
 
 void Run::begin() {

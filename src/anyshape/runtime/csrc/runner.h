@@ -131,11 +131,14 @@ class Run {
     }
 
     // Throws MemoryLimitExceeded if the run, with so many bytes for copies of inputs, needs more.
-    void require_memory_within(std::int64_t limit, std::int64_t copies) const;
+    // Outputs that are written into memory of the caller do not count: `given` are their bytes.
+    void require_memory_within(std::int64_t limit, std::int64_t copies,
+                               std::int64_t given = 0) const;
 
     // For the caller to fill in before execute(). Inputs are contiguous and aligned to an element.
     void set_input(std::size_t input, const void* data) noexcept;
     void set_output(std::size_t output, void* data) noexcept;
+    const std::byte* input(std::size_t input) const noexcept;
 
     // Throws Stopped if `stop` asked for it. Outputs are then not complete.
     void execute(Stop* stop = nullptr);

@@ -1,6 +1,7 @@
 #include "validate.h"
 
 #include <string>
+#include <vector>
 
 #include "failures.h"
 
@@ -62,6 +63,17 @@ class Validator {
         within("input '" + input.name + "'");
         check_type(input.type);
         complain_unless(input.rank <= 64, "a rank beyond 64");
+        check_order(input.order, input.rank);
+    }
+
+    void check_order(const Order& order, std::size_t rank) const {
+        std::vector<bool> seen(rank, false);
+        for (const std::uint32_t axis : order) {
+            index("axis", axis, rank);
+            complain_unless(!seen[axis], "an order that names an axis twice");
+            seen[axis] = true;
+        }
+        complain_unless(order.empty() || order.size() == rank, "an order of other axes");
     }
 
     void check_buffer(std::size_t number) {
@@ -119,6 +131,19 @@ class Validator {
         const Buffer& buffer = program_.buffers[output.buffer];
         complain_unless(buffer.kind == BufferKind::output && buffer.of == number,
                         "buffer " + std::to_string(output.buffer) + " is not this output's");
+        check_order(output.order, output.dims.size());
+        if (output.start) check_start(number);
+    }
+
+    void check_start(std::size_t number) {
+        const Output& output = program_.outputs[number];
+        index("start", *output.start, program_.inputs.size());
+        complain_unless(program_.inputs[*output.start].type == output.type,
+                        "it begins with an input of another type");
+        for (std::size_t other = 0; other < number; ++other) {
+            complain_unless(program_.outputs[other].start != output.start,
+                            "another output begins with the same input");
+        }
     }
 
     void check_step(std::size_t number) {

@@ -95,6 +95,10 @@ def size(x: Any, axis: int = 0) -> Any:
     return aten.sym_size.int(x, axis)
 
 
+def one_more(number: Any) -> Any:
+    return aten.add.Tensor(aten.scalar_tensor.default(number, dtype=torch.int64), 1)
+
+
 # --- elementwise ----------------------------------------------------------------------------------
 
 for unary in [
@@ -198,8 +202,9 @@ case("aten.scatter_add.default", ROWS, ALONG, Input(("k", "n")))(
 )
 PUT = (ROWS, PICK, Input(("k", "n")))
 case("aten.index_put.default", *PUT)(lambda x, i, v: aten.index_put.default(x, [i], v, True))
-case("aten._unsafe_index_put.default", *PUT)(
-    lambda x, i, v: aten._unsafe_index_put.default(x, [i], v, True)
+PAIR = (Input((4, "m", 4)), PICK, PICK, Input(("k", "m")))
+case("aten._unsafe_index_put.default", *PAIR)(
+    lambda x, i, j, v: aten._unsafe_index_put.default(x, [i, None, j], v, True)
 )
 add("aten.nonzero.default", (B,))
 pairs("aten.sort.default", (X,), 1, True)
@@ -222,6 +227,7 @@ add("aten.logsumexp.default", (X,), [1])
 pairs("aten.max.dim aten.min.dim", (X,), 1)
 add("aten.var.correction", (X,), [1], correction=0)
 add("aten.var.dim", (X,), [1], True)
+add("aten.linalg_vector_norm.default", (X,), 2, [1], True)
 add("aten.cumsum.default", (NUMBERS,), 0)
 add("aten.histc.default", (Input(("n",), inside),), 5, -1.0, 1.0)
 
@@ -239,6 +245,8 @@ add(
     "aten._grouped_mm.default",
     (Input((5, 16), halves), Input((3, 16, 8), halves), Input((3,), group_ends)),
 )
+CHANNELS = (Input(("n", 4, 9)), Input((6, 2, 3)), Input((6,)))
+add("aten.convolution.default", CHANNELS, [2], [2], [2], False, [0], 2)
 HEADS = Input((2, 3, "n", 8))
 add("aten.scaled_dot_product_attention.default", (HEADS, HEADS, HEADS))
 CASES["aten._scaled_dot_product_flash_attention_for_cpu.default"] = Case(
@@ -253,6 +261,15 @@ CASES["aten.layer_norm.default"] = Case(
 )
 case("aten.native_layer_norm.default", X)(
     lambda x: operator.getitem(aten.native_layer_norm.default(x, [4], None, None, 1e-5), 0)
+)
+CHANNEL = Input((4,))
+case(
+    "aten._native_batch_norm_legit_no_training.default",
+    *(Input(("n", 4, "m")), CHANNEL, CHANNEL, CHANNEL, Input((4,), positive)),
+)(
+    lambda *tensors: operator.getitem(
+        aten._native_batch_norm_legit_no_training.default(*tensors, 0.1, 1e-5), 0
+    )
 )
 add("aten.rms_norm.default", (X,), [4])
 add("aten.gelu.default", (X,), approximate="tanh")
@@ -277,9 +294,13 @@ case("aten.empty.memory_format", X)(
 case("aten.empty_permuted.default", X)(
     lambda x: aten.mul.Tensor(aten.empty_permuted.default([size(x), 0], [0, 1]), 1)
 )
-case("aten.arange.start_step", X)(lambda x: aten.arange.start_step(0, size(x), 1))
+case("aten.arange.start_step", X)(lambda x: aten.arange.start_step(size(x), -1, -2.0))
 case("aten.sym_size.int", X)(size)
 add("aten.sym_numel.default", (X,))
+add("aten.sym_storage_offset.default", (X,))
+case("aten._local_scalar_dense.default", X)(
+    lambda x: aten.full.default([aten._local_scalar_dense.default(one_more(size(x))), 2], 3)
+)
 case("add", X)(lambda x: operator.add(size(x), 2))
 case("sub", X)(lambda x: operator.sub(size(x), 2))
 case("mul", X)(lambda x: operator.mul(size(x), size(x)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from tests.unit.frontend.torch_export.cases import CASES, ELSEWHERE, op
-from tests.unit.frontend.torch_export.one_op import imported, run
+from tests.unit.frontend.torch_export.one_op import Case, Input, imported, run
 
 from anyshape.execute import compile_graph
 from anyshape.frontend.torch_export.calls import TABLE
@@ -33,6 +33,22 @@ def test_entry(name: str) -> None:
         for executable in compiled:
             for left, right in zip(run(program, executable, tensors), wanted, strict=True):
                 _check(left, right)
+
+
+@pytest.mark.parametrize("order", [0, 0.5, 1, 2, 3, float("inf"), -float("inf")])
+def test_orders_of_a_norm(order: float) -> None:
+    norm = op("aten.linalg_vector_norm.default")
+    program = imported(Case(lambda x: norm(x, order, [1]), (Input(("n", 4)),)))
+    tensor = torch.tensor([[0.0, -3.0, 4.0, 0.0], [-1.0, 2.0, 0.5, -2.5]])
+    (found,) = run(program, compile_graph(program.graph), [tensor])
+    _check(found, norm(tensor, order, [1]))
+
+
+def test_squares_and_cubes_are_products() -> None:
+    power = op("aten.pow.Tensor_Scalar")
+    for exponent in (2, 3.0):
+        program = imported(Case(lambda x, e=exponent: power(x, e), (Input(("n", 4)),)))
+        assert "pow" not in {node.op.name for node in program.graph.nodes()}
 
 
 def _check(found: Any, wanted: Any) -> None:

@@ -29,7 +29,19 @@ from anyshape.codegen.llvm.emit.walk import stored_buffers
 from anyshape.codegen.llvm.math.boundary import Builder, Function, Value, constant, ir
 from anyshape.codegen.llvm.target import Target
 from anyshape.ir.types import i64
-from anyshape.loop import Bind, Buffer, Copy, For, Kernel, Let, Multiply, Statement, Store, Update
+from anyshape.loop import (
+    Bind,
+    Buffer,
+    Copy,
+    For,
+    Kernel,
+    Let,
+    Multiply,
+    Prepare,
+    Statement,
+    Store,
+    Update,
+)
 from anyshape.loop.ir import is_on_stack, workspace_bytes
 from anyshape.loop.verify import facts_of_task
 from anyshape.sym import Answer, Dim, Less, Prover, Symbol, product
@@ -149,8 +161,22 @@ def _write(frame: Frame, statement: Statement) -> None:
             write_copy(frame, statement)
         case Multiply():
             write_multiply(frame, statement)
+        case Prepare():
+            _write_prepare(frame, statement)
         case _:
             assert_never(statement)
+
+
+def _write_prepare(frame: Frame, statement: Prepare) -> None:
+    """Runs for the first task of a call, and whenever a key has changed since the task before."""
+    b, is_new = frame.b, constant(ir.IntType(1), 0)
+    for symbol in statement.keys:
+        key, last = scalar_index(frame.scope, Dim.of(symbol)), frame.unit.reserve(I64)
+        frame.unit.stack.store(number(-1), last)  # no index is negative
+        is_new = b.or_(is_new, b.icmp_signed("!=", key, b.load(last, typ=I64)))
+        b.store(key, last)
+    with when(frame.scope, is_new) as inside:
+        write_body(frame.inside(inside, frame.loads, frame.stored), statement.body)
 
 
 def _write_store(frame: Frame, statement: Store) -> None:

@@ -21,6 +21,7 @@ from anyshape.loop import (
     Literal,
     Load,
     Multiply,
+    Prepare,
     Scalar,
     Statement,
     Store,
@@ -53,7 +54,7 @@ class _Rewriter:
 
     def _statement(self, statement: Statement) -> Statement:
         match statement:
-            case For():
+            case For() | Prepare():
                 return replace(statement, body=self.body(statement.body))
             case Store(buffer, index, value):
                 made = Store(buffer, index, self._scalar(value))

@@ -14,6 +14,7 @@ from anyshape.loop import (
     Load,
     Local,
     Multiply,
+    Prepare,
     Scalar,
     Statement,
     Store,
@@ -26,7 +27,7 @@ def statements(body: Sequence[Statement]) -> Iterator[Statement]:
     """All of them, those in inner loops included."""
     for statement in body:
         yield statement
-        if isinstance(statement, For):
+        if isinstance(statement, For | Prepare):
             yield from statements(statement.body)
 
 

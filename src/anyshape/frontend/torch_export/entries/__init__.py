@@ -2,6 +2,7 @@
 
 from anyshape.frontend.torch_export.entries import (
     control,
+    convolutions,
     elementwise,
     indexing,
     layers,
@@ -14,6 +15,7 @@ from anyshape.frontend.torch_export.entries import (
 
 __all__ = [
     "control",
+    "convolutions",
     "elementwise",
     "indexing",
     "layers",

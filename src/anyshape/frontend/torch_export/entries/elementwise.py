@@ -144,8 +144,9 @@ def _divided(call: Call, x: ArrayLike, y: ArrayLike, rounding_mode: str | None =
 
 
 def _power(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
-    if isinstance(y, (int, float)) and y == 2:
-        return ew.square(call.operand(x))
+    if isinstance(y, (int, float)) and y in (2, 3):  # as torch does it
+        base = call.operand(x)
+        return ew.square(base) if y == 2 else ew.square(base) * base
     if not call.dtype.is_float and isinstance(y, int):
         return ew.power(call.operand(x), y)
     return ew.power(call.operand(x), call.operand(y))

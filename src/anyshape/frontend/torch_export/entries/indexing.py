@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from anyshape.frontend.builder.axes import normal_axis
 from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.elementwise import where
-from anyshape.frontend.builder.index import getitem
+from anyshape.frontend.builder.index import getitem, put
 from anyshape.frontend.builder.late import argwhere
+from anyshape.frontend.builder.late import nonzero as nonzero_indices
 from anyshape.frontend.builder.movement import broadcast_to, from_front, gather
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
@@ -21,7 +22,19 @@ from anyshape.ir.types import bool_
 @entry("aten.index.Tensor", "aten._unsafe_index.Tensor")
 def index(call: Call, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """None takes a whole axis."""
-    return getitem(x, tuple(slice(None) if item is None else item for item in indices))
+    items = _without_masks(indices)
+    return getitem(x, tuple(slice(None) if item is None else item for item in items))
+
+
+def _without_masks(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """A mask stands for the indices of its elements that are true, one tensor for each axis."""
+    found: list[Tensor | None] = []
+    for item in indices:
+        if item is not None and item.dtype == bool_:
+            found.extend(nonzero_indices(item))
+        else:
+            found.append(item)
+    return found
 
 
 @entry("aten.index_select.default")
@@ -67,21 +80,14 @@ def index_put(
     values: Tensor,
     accumulate: bool = False,
 ) -> Tensor:
-    """One index tensor on the first axes that have one."""
-    given = [(axis, item) for axis, item in enumerate(indices) if item is not None]
-    if len(given) == 1 and given[0][1].dtype != bool_:
-        axis, places = given[0]
-        places = from_front(places, x.shape[axis])
-        wanted = (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
-        updates = broadcast_to(call.operand(values), wanted)
-        combine = "add" if accumulate else "set"
-        return active().emit("scatter", x, places, updates, axis=axis, combine=combine)
-    if len(given) == 1 and values.ndim == 0 and not accumulate:
-        mask = given[0][1]
-        return where(mask.reshape((*mask.shape, *(1,) * (x.ndim - mask.ndim))), values, x)
-    raise active().refuse(
-        "index_put with several index tensors", "write it with torch.scatter along one axis"
-    )
+    """Several index tensors broadcast together. One value for a whole mask needs no indices."""
+    value, first = call.operand(values), indices[0]
+    if len(indices) == 1 and first is not None and first.dtype == bool_ and values.ndim == 0:
+        mask = first.reshape((*first.shape, *(1,) * (x.ndim - first.ndim)))
+        return where(mask, x + value if accumulate else value, x)
+    items = enumerate(_without_masks(indices))
+    positions = {axis: item for axis, item in items if item is not None}
+    return put(x, positions, value, "add" if accumulate else "set")
 
 
 @entry("aten.nonzero.default")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from anyshape.frontend.builder import compound
 from anyshape.frontend.builder.convert import cast_to
+from anyshape.frontend.builder.elementwise import rsqrt
 from anyshape.frontend.builder.movement import gather
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
@@ -26,10 +27,11 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """Dropout is 0 in a program that was exported for evaluation."""
+    """Dropout is 0 in a program exported for evaluation. A single key is never in the future."""
     shape = (*q.shape[:-1], v.shape[-1])
+    causal = is_causal and k.shape[-2] != 1
     four = (_with_heads(x) for x in (q, k, v))
-    found = compound.attention(*four, mask=mask, causal=is_causal, scale=scale)
+    found = compound.attention(*four, mask=mask, causal=causal, scale=scale)
     return found if q.ndim == 4 else found.reshape(shape)
 
 
@@ -81,6 +83,25 @@ def native_layer_norm(
 ) -> list[Tensor | None]:
     """Mean and deviation are for gradients: whoever reads them here is told."""
     return [layer_norm(call, x, normalized_shape, weight, bias, eps), None, None]
+
+
+@entry("aten._native_batch_norm_legit_no_training.default")
+def batch_norm(
+    call: Call,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    variance: Tensor,
+    momentum: float,
+    eps: float,
+) -> list[Tensor | None]:
+    """By what training has found, for each channel. The other results are for gradients."""
+    scale = rsqrt(variance + eps)
+    scale = scale if weight is None else scale * weight
+    shift = -mean * scale if bias is None else bias - mean * scale
+    channels = (-1, *(1,) * (x.ndim - 2))
+    return [x * scale.reshape(channels) + shift.reshape(channels), None, None]
 
 
 @entry("aten.rms_norm.default")

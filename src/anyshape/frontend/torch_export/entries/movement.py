@@ -131,7 +131,9 @@ def split_with_sizes(
 def unbind(call: Call, x: Tensor, dim: int = 0) -> list[Tensor]:
     axis = normal_axis(dim, x.ndim)
     size = x.shape[axis].constant
-    assert size is not None, "the number of results is part of the program"
+    if size is None:
+        problem = f"unbind along axis {axis}, whose size {x.shape[axis]} is not known"
+        raise active().refuse(problem, "index the tensor, or keep the axis")
     return [getitem(x, (*(slice(None),) * axis, i)) for i in range(size)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -80,6 +81,28 @@ def var_dim(
     call: Call, x: Tensor, dim: Axes | None, unbiased: bool = True, keepdim: bool = False
 ) -> Tensor:
     return red.var(x, _axes(dim), keepdim, int(unbiased))
+
+
+@entry("aten.linalg_vector_norm.default")
+def vector_norm(
+    call: Call,
+    x: Tensor,
+    ord: float = 2,
+    dim: Axes | None = None,
+    keepdim: bool = False,
+    **_: Any,
+) -> Tensor:
+    """The root of order `ord` of the sum of powers; infinite orders ask for the extremes."""
+    size = ew.abs(call.operand(x))
+    if math.isinf(ord):
+        return (red.max if ord > 0 else red.min)(size, _axes(dim), keepdim)
+    if ord == 0:
+        return red.sum(cast_to(size != 0, call.dtype), _axes(dim), keepdim)
+    if ord == 1:
+        return red.sum(size, _axes(dim), keepdim)
+    if ord == 2:
+        return ew.sqrt(red.sum(size * size, _axes(dim), keepdim))
+    return red.sum(size**ord, _axes(dim), keepdim) ** (1 / ord)
 
 
 @entry("aten.cumsum.default")

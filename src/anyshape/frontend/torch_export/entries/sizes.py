@@ -18,6 +18,7 @@ from anyshape.frontend.torch_export.conditions import (
     negated,
     require,
 )
+from anyshape.frontend.torch_export.item import size_in
 from anyshape.ir.types import f64
 from anyshape.sym import Dim, Equal, NotEqual, maximum, minimum, product
 
@@ -33,6 +34,25 @@ def sym_size(call: Call, x: Tensor, dim: int) -> Dim:
 @entry("aten.sym_numel.default")
 def sym_numel(call: Call, x: Tensor) -> Dim:
     return x.size
+
+
+@entry("aten.sym_storage_offset.default")
+def sym_storage_offset(call: Call, x: Tensor) -> int:
+    """Tensors are values here, and begin where their memory does."""
+    return 0
+
+
+@entry("aten._local_scalar_dense.default")
+def item(call: Call, x: Tensor) -> Dim | Tensor:
+    """A float may stay a tensor of rank 0, since only elements depend on it."""
+    if x.dtype.is_float:
+        return x.reshape(())
+    size = size_in(active().value(x))
+    if size is None:
+        problem = f"the model's code takes a number out of a tensor of {x.dtype}"
+        fix = "keep it a tensor instead of calling .item() or int(), or compute it from sizes"
+        raise active().refuse(problem, fix)
+    return size
 
 
 @entry("getitem")
@@ -95,12 +115,19 @@ def sym_sum(call: Call, sizes: Sequence[Integer]) -> Dim:
 
 @entry("sym_max")
 def sym_max(call: Call, x: Integer, y: Integer) -> Dim:
-    return maximum(x, y)
+    """One of the two where the facts decide."""
+    left, right = Dim.of(x), Dim.of(y)
+    if active().proves(left >= right):
+        return left
+    return right if active().proves(left <= right) else maximum(left, right)
 
 
 @entry("sym_min")
 def sym_min(call: Call, x: Integer, y: Integer) -> Dim:
-    return minimum(x, y)
+    left, right = Dim.of(x), Dim.of(y)
+    if active().proves(left <= right):
+        return left
+    return right if active().proves(left >= right) else minimum(left, right)
 
 
 @entry("truediv")

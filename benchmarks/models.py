@@ -1,0 +1,204 @@
+"""Whole models, as people have them: MiniLM, GPT-2 small, a layer of experts.
+
+    python -m benchmarks.models [--quick] [--only TEXT] [--without ENGINE ...]
+
+Two threads. Each engine captures the same module of torch. Times are sums of quickest calls, in
+milliseconds. A goal is a multiple of the best peer's time; where the machine itself is the limit,
+1.2 of the roofline will do.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from benchmarks.harness.engines import EngineName
+from benchmarks.harness.levels import level_1_seconds, level_2_seconds, passes
+from benchmarks.harness.model import Binding, Model
+from benchmarks.harness.process import in_fresh_process
+from benchmarks.harness.report import Row, Table, at_most, microseconds, number
+from benchmarks.harness.session import Session
+from benchmarks.harness.turns import OURS, Case, Contender, Effort, Measured, race
+from benchmarks.workloads import Gpt2, Gpt2Steps, MiniLm, Moe
+
+ENGINES: tuple[EngineName, ...] = (
+    "anyshape", "torch", "torch.compile", "onnxruntime", "openvino",
+)  # fmt: skip
+THREADS = 2
+NEAR_ROOFLINE = 1.2
+MANY_SHAPES = Effort(seconds=0.1, settled=2, most=6)
+LONG_CALLS = Effort(seconds=0.0, settled=1, most=3)
+
+
+def milliseconds(seconds: float) -> str:
+    return number(1e3 * seconds, 2 if seconds < 0.01 else 1)
+
+
+# --- sums over cases, against peers and machine ---------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of a table: a model at some bindings, whose times are added up."""
+
+    label: str
+    model: Model
+    bindings: tuple[Binding, ...]
+    limit: float
+    effort: Effort | None = None
+
+    def cases(self, engines: Sequence[EngineName]) -> list[Case]:
+        labels = [f"{self.label} {_sizes(binding)}" for binding in self.bindings]
+        pairs = zip(labels, self.bindings, strict=True)
+        return [race(label, self.model, binding, engines, THREADS) for label, binding in pairs]
+
+
+def _sizes(binding: Binding) -> str:
+    return "×".join(map(str, binding.values()))
+
+
+def sums(session: Session, title: str, entries: Sequence[Entry]) -> None:
+    """A table with one row for each entry."""
+    engines = session.taking_part(ENGINES)
+    measured = [session.measure(title, e.cases(engines), e.effort) for e in entries]
+    session.roofline(THREADS)
+    rows = [sum_row(session, e, m, engines) for e, m in zip(entries, measured, strict=True)]
+    session.show(Table(title, (*engines, "roofline"), tuple(rows), "÷ best peer"))
+
+
+def sum_row(
+    session: Session, entry: Entry, measured: Sequence[Measured], engines: Sequence[EngineName]
+) -> Row:
+    totals = {name: sum(one.best(name) for one in measured) for name in engines}
+    ours = totals.get(OURS, np.nan)
+    peer = min(
+        (t for name, t in totals.items() if name != OURS and not np.isnan(t)), default=np.nan
+    )
+    roofline = session.roofline(THREADS)
+    floor = sum(roofline.seconds(entry.model, binding) for binding in entry.bindings)
+    by_peer, by_machine = entry.limit * peer, NEAR_ROOFLINE * floor
+    excused = by_machine > by_peer
+    return Row(
+        entry.label,
+        (*map(milliseconds, totals.values()), milliseconds(floor)),
+        number(ours / peer),
+        f"{NEAR_ROOFLINE} × roofline" if excused else f"{entry.limit} × peer",
+        at_most(ours, by_machine if excused else by_peer),
+    )
+
+
+# --- MiniLM ---------------------------------------------------------------------------------------
+
+
+def sentence_shapes() -> tuple[Binding, ...]:
+    """Sixty batches of sentences: mostly single ones, of 4 to 160 tokens."""
+    rng = np.random.default_rng(3)
+    batches, lengths = rng.choice((1, 1, 1, 2, 4, 8), 60), rng.integers(4, 161, 60)
+    return tuple(
+        {"batch": int(batch), "seq": int(seq)} for batch, seq in zip(batches, lengths, strict=True)
+    )
+
+
+def minilm(session: Session, title: str) -> None:
+    """All shapes, known to everybody."""
+    sums(session, title, [Entry("MiniLM-L6", MiniLm(), sentence_shapes(), 0.75, MANY_SHAPES)])
+
+
+def new_shapes(session: Session, title: str) -> None:
+    """The price of shapes that were never seen, and how much of it is level 2."""
+    shapes = sentence_shapes()
+    first, second = map(sum, in_fresh_process(passes, MiniLm(), shapes))
+    level_2 = sum(in_fresh_process(level_2_seconds, MiniLm(), shapes))
+    ratio, share = first / second, level_2 / second
+    rows = (
+        Row("first pass ÷ second", (milliseconds(first), milliseconds(second)),
+            number(ratio, 3), "≤ 1.03", at_most(ratio, 1.03)),
+        Row("level 2 ÷ second pass", (milliseconds(level_2), milliseconds(second)),
+            number(share, 4), "≤ 0.01", at_most(share, 0.01)),
+    )  # fmt: skip
+    session.show(Table(title, ("ms", "of ms"), rows, "ratio"))
+
+
+def compiling(session: Session, title: str) -> None:
+    """Level 1, with no kernel in the cache and with all of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        cold, warm = (in_fresh_process(level_1_seconds, MiniLm(), folder) for _ in range(2))
+    rows = tuple(
+        Row(label, (), number(spent), f"≤ {limit}", at_most(spent, limit))
+        for label, spent, limit in (("cold", cold, 6), ("kernels cached", warm, 1))
+    )
+    session.show(Table(title, (), rows, "seconds"))
+
+
+# --- GPT-2 ----------------------------------------------------------------------------------------
+
+PROMPTS = (17, 64, 200, 512)
+STEPS, PARTS = 200, 4
+
+
+def gpt2(session: Session, title: str) -> None:
+    """Prompts, then tokens one by one, in parts of which each has its quickest run."""
+    entries = [
+        Entry(f"prompt of {seq}", Gpt2(), ({"batch": 1, "seq": seq, "past": 0},), 0.85)
+        for seq in PROMPTS
+    ]
+    part = STEPS // PARTS
+    starts = tuple({"batch": 1, "seq": 1, "past": 17 + n * part} for n in range(PARTS))
+    steps = Gpt2Steps(steps=part)
+    entries.append(Entry(f"{STEPS} tokens, one by one", steps, starts, 0.85, LONG_CALLS))
+    sums(session, title, entries)
+
+
+# --- experts --------------------------------------------------------------------------------------
+
+FEW, MANY = 8, 64
+IDLE_LIMIT, EAGER_LIMIT = 1.1, 0.7
+
+
+def experts(session: Session, title: str) -> None:
+    """Experts without tokens are free; those with tokens are quicker than torch's."""
+    contenders = (
+        Contender(f"{FEW} experts", "anyshape", Moe(FEW), THREADS),
+        Contender(f"{MANY} experts", "anyshape", Moe(MANY), THREADS),
+        Contender("torch, one by one", "torch", Moe(FEW, form="eager"), THREADS),
+        Contender("torch, grouped", "torch", Moe(FEW, form="grouped_mm"), THREADS),
+    )
+    labels = {1: "1 token", 128: "128 tokens"}
+    cases = [Case(label, {"tokens": n}, contenders) for n, label in labels.items()]
+    rows = [row for one in session.measure(title, cases) for row in expert_rows(one)]
+    session.show(Table(title, tuple(c.label for c in contenders), tuple(rows), "ratio"))
+
+
+def expert_rows(measured: Measured) -> tuple[Row, Row]:
+    few, many, *torch = (measured.best(c.label) for c in measured.case.contenders)
+    cells = tuple(microseconds(seconds) for seconds in (few, many, *torch))
+    idle, eager = many / few, few / min(torch)
+    label = measured.case.label
+    return (
+        Row(f"{label}: {MANY} ÷ {FEW} experts", cells, number(idle),
+            f"≤ {IDLE_LIMIT}", at_most(idle, IDLE_LIMIT)),
+        Row(f"{label}: ÷ torch", ("",) * len(cells), number(eager),
+            f"≤ {EAGER_LIMIT}", at_most(eager, EAGER_LIMIT)),
+    )  # fmt: skip
+
+
+TABLES: Mapping[str, Callable[[Session, str], None]] = {
+    "MiniLM over 60 shapes, ms": minilm,
+    "MiniLM, shapes never seen": new_shapes,
+    "MiniLM, level 1 after the import": compiling,
+    "GPT-2 small, ms": gpt2,
+    "experts of a Mixtral layer, 8 of them active, µs": experts,
+}
+
+
+def main() -> None:
+    with Session("models", __doc__ or "") as session:
+        for title, table in TABLES.items():
+            if session.wants(title):
+                table(session, title)
+
+
+if __name__ == "__main__":
+    main()

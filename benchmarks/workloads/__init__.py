@@ -1,0 +1,25 @@
+"""What is measured: each model in a file, for all engines."""
+
+from benchmarks.workloads.attention import Attention
+from benchmarks.workloads.dense import Dense
+from benchmarks.workloads.elementwise import Add, FiveOps
+from benchmarks.workloads.encoder import Encoder
+from benchmarks.workloads.gpt2 import Gpt2, Gpt2Steps
+from benchmarks.workloads.minilm import MiniLm
+from benchmarks.workloads.mlp import Mlp
+from benchmarks.workloads.moe import Moe
+from benchmarks.workloads.rows import Rows
+
+__all__ = [
+    "Add",
+    "Attention",
+    "Dense",
+    "Encoder",
+    "FiveOps",
+    "Gpt2",
+    "Gpt2Steps",
+    "MiniLm",
+    "Mlp",
+    "Moe",
+    "Rows",
+]

@@ -1,0 +1,58 @@
+"""A matrix product with constant weights, alone or with a bias and gelu."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.harness.model import Array, Binding, Shape, WrittenModel
+
+# ruff: noqa: PLC0415 - an engine's library is imported by its own process only
+
+
+@dataclass(frozen=True)
+class Dense(WrittenModel):
+    """x[rows, depth] @ w[depth, columns], then + bias and gelu if asked."""
+
+    depth: int
+    columns: int
+    gelu: bool = False
+
+    @property
+    def signature(self) -> Mapping[str, Shape]:
+        return {"x": ("rows", self.depth)}
+
+    @property
+    def result(self) -> Shape:
+        return ("rows", self.columns)
+
+    @property
+    def weight_shapes(self) -> Mapping[str, tuple[int, ...]]:
+        product = {"w": (self.depth, self.columns)}
+        return product | ({"bias": (self.columns,)} if self.gelu else {})
+
+    def anyshape(self, weights: Mapping[str, Array], *inputs: Any) -> Any:
+        import anyshape as ash
+
+        activation = "gelu" if self.gelu else "none"
+        return ash.dense(inputs[0], weights["w"], weights.get("bias"), activation=activation)
+
+    def torch(self, weights: Mapping[str, Any], *inputs: Any) -> Any:
+        from torch.nn import functional
+
+        y = functional.linear(inputs[0], weights["w"], weights.get("bias"))
+        return functional.gelu(y) if self.gelu else y
+
+    def numpy(self, weights: Mapping[str, Array], *inputs: Array) -> Array:
+        if self.gelu:
+            raise TypeError("NumPy has no gelu")
+        return inputs[0] @ weights["w"]
+
+    def onnx(self) -> Sequence[str]:
+        if self.gelu:
+            return ["p = MatMul(x, w)", "s = Add(p, bias)", "y = Gelu(s)"]
+        return ["y = MatMul(x, w)"]
+
+    def flops(self, binding: Binding) -> int:
+        return 2 * binding["rows"] * self.depth * self.columns

@@ -1,0 +1,111 @@
+"""Every error anyshape raises on purpose.
+
+A small hierarchy; each class carries the facts of the matter as fields, so that a program can act
+on them, and composes its own message: what was found, what was expected, how that was derived, and
+last a line `fix:` with something to paste or do. Values that belong to higher layers (dims,
+predicates, ops) arrive here as text, so this package depends on nothing.
+"""
+
+from __future__ import annotations
+
+from anyshape.base.errors.calls import (
+    CancelledError,
+    CapabilityError,
+    DeadlineError,
+    DTypeError,
+    InputError,
+    MemoryLimitError,
+    OptionError,
+    OutOfMemoryError,
+    OutputError,
+    ResultCacheError,
+)
+from anyshape.base.errors.code import (
+    CodeError,
+    CompileError,
+    UndefinedSymbolError,
+)
+from anyshape.base.errors.common import (
+    AnyshapeError,
+)
+from anyshape.base.errors.graphs import (
+    AttributeValueError,
+    EvaluationError,
+    OperandError,
+    TextError,
+    UnknownOpError,
+    VerifyError,
+    WeightError,
+)
+from anyshape.base.errors.models import (
+    ConsumedError,
+    TraceError,
+    UnsupportedError,
+    UnsupportedModelError,
+)
+from anyshape.base.errors.shapes import (
+    AxisConflictError,
+    AxisMultipleError,
+    AxisNameConflictError,
+    AxisRangeError,
+    DimMismatchError,
+    RankMismatchError,
+    SizeSource,
+    UnsolvableSizeError,
+)
+from anyshape.base.errors.sizes import (
+    AxisDeclarationError,
+    BindingNamesError,
+    DimError,
+    FactConflictError,
+    FactViolationError,
+    RequirementError,
+    ShapeError,
+    UnboundAxisError,
+    UnprovableError,
+)
+
+__all__ = [
+    "AnyshapeError",
+    "AttributeValueError",
+    "AxisConflictError",
+    "AxisDeclarationError",
+    "AxisMultipleError",
+    "AxisNameConflictError",
+    "AxisRangeError",
+    "BindingNamesError",
+    "CancelledError",
+    "CapabilityError",
+    "CodeError",
+    "CompileError",
+    "ConsumedError",
+    "DTypeError",
+    "DeadlineError",
+    "DimError",
+    "DimMismatchError",
+    "EvaluationError",
+    "FactConflictError",
+    "FactViolationError",
+    "InputError",
+    "MemoryLimitError",
+    "OperandError",
+    "OptionError",
+    "OutOfMemoryError",
+    "OutputError",
+    "RankMismatchError",
+    "RequirementError",
+    "ResultCacheError",
+    "ShapeError",
+    "SizeSource",
+    "TextError",
+    "TraceError",
+    "UnboundAxisError",
+    "UndefinedSymbolError",
+    "UnknownOpError",
+    "UnprovableError",
+    "UnsolvableSizeError",
+    "UnsupportedError",
+    "UnsupportedModelError",
+    "VerifyError",
+    "WeightError",
+]

@@ -1,0 +1,184 @@
+"""What is wrong with a call, or ends one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from anyshape.base.errors.common import AnyshapeError, at, joined
+from anyshape.base.location import Location
+
+
+class DTypeError(AnyshapeError):
+    """An element type that does not fit."""
+
+    def __init__(
+        self,
+        subject: str,
+        expected: str,
+        found: str,
+        fix: str = "cast explicitly",
+        location: Location | None = None,
+    ) -> None:
+        super().__init__(subject, expected, found)
+        self.subject = subject
+        self.expected = expected
+        self.found = found
+        self.fix = fix
+        self.location = location
+
+    def message(self) -> str:
+        return joined(
+            f"{self.subject}{at(self.location)}: expected {self.expected}, got {self.found}",
+            f"fix: {self.fix}",
+        )
+
+
+class InputError(AnyshapeError, TypeError):
+    """An argument of a call that cannot be read as an array in this machine's memory."""
+
+    def __init__(self, input: str, problem: str, fix: str) -> None:
+        super().__init__(input, problem, fix)
+        self.input = input
+        self.problem = problem
+        self.fix = fix
+
+    def message(self) -> str:
+        return joined(f"input '{self.input}' {self.problem}", f"fix: {self.fix}")
+
+
+class OutputError(AnyshapeError, ValueError):
+    """An array that a result cannot be written into."""
+
+    def __init__(self, result: str, expected: str, found: str) -> None:
+        super().__init__(result, expected, found)
+        self.result = result
+        self.expected = expected
+        self.found = found
+
+    def message(self) -> str:
+        return joined(
+            f"out for {self.result}: expected {self.expected}, got {self.found}",
+            "fix: pass such an array, or None for a new one",
+        )
+
+
+class CapabilityError(AnyshapeError):
+    """Something that an executor does not do, whatever the graph."""
+
+    def __init__(self, executor: str, problem: str, fix: str) -> None:
+        super().__init__(executor, problem, fix)
+        self.executor = executor
+        self.problem = problem
+        self.fix = fix
+
+    def message(self) -> str:
+        return joined(f"the {self.executor} executor {self.problem}", f"fix: {self.fix}")
+
+
+class ResultCacheError(AnyshapeError):
+    """Results that depend on more than the inputs of a call, so they cannot be kept for others."""
+
+    def __init__(self, graph: str, causes: Mapping[str, int]) -> None:
+        super().__init__(graph, dict(causes))
+        self.graph = graph
+        self.causes = dict(causes)  # what it is in words, and how often it occurs
+
+    def message(self) -> str:
+        causes = ", ".join(f"{cause} ({count})" for cause, count in self.causes.items())
+        return joined(
+            f"results of graph '{self.graph}' depend on more than its inputs: {causes}",
+            "fix: leave out result_cache, or pass as inputs what they depend on",
+        )
+
+
+class CancelledError(AnyshapeError):
+    """A call that its `Cancellation` ended before it was complete."""
+
+    def __init__(self, elapsed: float) -> None:
+        super().__init__(elapsed)
+        self.elapsed = elapsed
+
+    def message(self) -> str:
+        return joined(
+            f"the call was cancelled after {self.elapsed:.3f} s",
+            "fix: call again, with another Cancellation",
+        )
+
+
+class DeadlineError(AnyshapeError, TimeoutError):
+    """A call that was not complete when its deadline came."""
+
+    def __init__(self, elapsed: float, limit: float) -> None:
+        super().__init__(elapsed, limit)
+        self.elapsed = elapsed
+        self.limit = limit
+
+    def message(self) -> str:
+        return joined(
+            f"the call was not complete after {self.elapsed:.3f} s; its deadline: {self.limit:g} s",
+            "fix: allow more time, or call with smaller shapes",
+        )
+
+
+class OptionError(AnyshapeError, ValueError):
+    """An option or environment variable whose value cannot be understood."""
+
+    def __init__(self, option: str, value: str, expected: str) -> None:
+        super().__init__(option, value, expected)
+        self.option = option
+        self.value = value
+        self.expected = expected
+
+    def message(self) -> str:
+        return joined(
+            f"{self.option}={self.value!r} is not {self.expected}",
+            f"fix: set {self.option} to {self.expected}, or unset it",
+        )
+
+
+class OutOfMemoryError(AnyshapeError, MemoryError):
+    """The system has no more memory for a call. The Executable stays usable."""
+
+    def message(self) -> str:
+        return joined(
+            "memory ran out",
+            "fix: call trim() on Executables that are idle, pass smaller inputs, or set"
+            " memory_limit= to be told in advance",
+        )
+
+
+class MemoryLimitError(AnyshapeError, MemoryError):
+    """A call that needs more memory than it may have, refused before it took any.
+
+    `halved` says for each axis what the call would need if that axis were half as large.
+    """
+
+    def __init__(
+        self,
+        graph: str,
+        binding: Mapping[str, int],
+        parts: Mapping[str, int],
+        limit: int,
+        halved: Mapping[str, int],
+    ) -> None:
+        super().__init__(graph, dict(binding), dict(parts), limit, dict(halved))
+        self.graph = graph
+        self.binding = dict(binding)
+        self.parts = dict(parts)  # bytes of the arena, of results, of copies of inputs
+        self.needed = sum(parts.values())
+        self.limit = limit
+        self.halved = dict(sorted(halved.items(), key=lambda item: item[1]))
+
+    def message(self) -> str:
+        sizes = ", ".join(f"{axis}={size}" for axis, size in self.binding.items())
+        parts = ", ".join(f"{name} {size:,}" for name, size in self.parts.items() if size)
+        smaller = f"pass a smaller {next(iter(self.halved))}, or " if self.halved else ""
+        return joined(
+            f"graph '{self.graph}' at {sizes or 'its one shape'} needs {self.needed:,} bytes"
+            f" ({parts}), the limit is {self.limit:,}",
+            *(
+                f"  with {axis}={self.binding[axis] // 2} it would need {size:,}"
+                for axis, size in self.halved.items()
+            ),
+            f"fix: {smaller}raise memory_limit to {self.needed}",
+        )

@@ -1,0 +1,45 @@
+"""Generated code that cannot be made or loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyshape.base.errors.common import AnyshapeError, joined
+
+
+class CompileError(AnyshapeError):
+    """Generated LLVM IR that does not compile: always a defect of the code generator."""
+
+    def __init__(self, kernel: str, problem: str) -> None:
+        super().__init__(kernel, problem)
+        self.kernel = kernel
+        self.problem = problem
+
+    def message(self) -> str:
+        return f"kernel '{self.kernel}' does not compile: {self.problem}"
+
+
+class UndefinedSymbolError(CompileError):
+    """Generated code that calls what it does not define; kernels must be self-contained."""
+
+    def __init__(self, kernel: str, symbols: Sequence[str]) -> None:
+        super().__init__(kernel, f"undefined symbols {', '.join(symbols)}")
+        self.args = (kernel, tuple(symbols))
+        self.symbols = tuple(symbols)
+
+    def message(self) -> str:
+        return joined(
+            super().message(),
+            "fix: emit the operation from instructions that the target has, not as a library call",
+        )
+
+
+class CodeError(AnyshapeError):
+    """Object code that cannot be loaded, or that lacks a function."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def message(self) -> str:
+        return f"cannot use object code: {self.problem}"

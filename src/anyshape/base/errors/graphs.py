@@ -1,0 +1,117 @@
+"""What is wrong with a graph, its text or its constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyshape.base.errors.common import AnyshapeError, at, joined
+from anyshape.base.location import Location
+
+
+class UnknownOpError(AnyshapeError):
+    """An op that is not in the registry."""
+
+    def __init__(self, op: str, similar: Sequence[str] = ()) -> None:
+        super().__init__(op)
+        self.op = op
+        self.similar = tuple(similar)
+
+    def message(self) -> str:
+        near = f"did you mean {' or '.join(self.similar)}?" if self.similar else "check the name"
+        return joined(f"unknown op '{self.op}'", f"fix: {near}")
+
+
+class AttributeValueError(AnyshapeError):
+    """An attribute that the op does not have, lacks, or that has a wrong value."""
+
+    def __init__(self, op: str, attribute: str, problem: str, known: Sequence[str] = ()) -> None:
+        super().__init__(op, attribute, problem)
+        self.op = op
+        self.attribute = attribute
+        self.problem = problem
+        self.known = tuple(known)
+
+    def message(self) -> str:
+        return joined(
+            f"{self.op}: attribute '{self.attribute}' {self.problem}",
+            f"fix: attributes of {self.op} are {', '.join(self.known) or '(none)'}",
+        )
+
+
+class OperandError(AnyshapeError):
+    """A wrong number or kind of operands."""
+
+    def __init__(
+        self, op: str, problem: str, signature: str, location: Location | None = None
+    ) -> None:
+        super().__init__(op, problem, signature)
+        self.op = op
+        self.problem = problem
+        self.signature = signature
+        self.location = location
+
+    def message(self) -> str:
+        return joined(
+            f"{self.op}{at(self.location)}: {self.problem}",
+            f"fix: call it as {self.signature}",
+        )
+
+
+class TextError(AnyshapeError):
+    """Malformed text: line, column and a caret under the offending place."""
+
+    def __init__(self, problem: str, line: int, column: int, source: str, hint: str = "") -> None:
+        super().__init__(problem, line, column, source)
+        self.problem = problem
+        self.line = line
+        self.column = column
+        self.source = source
+        self.hint = hint
+
+    def message(self) -> str:
+        return joined(
+            f"line {self.line}, column {self.column}: {self.problem}",
+            f"  {self.source}",
+            "  " + " " * (self.column - 1) + "^",
+            f"fix: {self.hint}" if self.hint else None,
+        )
+
+
+class VerifyError(AnyshapeError):
+    """A graph that breaks an invariant of the IR: always a defect of whoever built it."""
+
+    def __init__(self, subject: str, problem: str) -> None:
+        super().__init__(subject, problem)
+        self.subject = subject
+        self.problem = problem
+
+    def message(self) -> str:
+        return f"invalid graph: {self.subject}: {self.problem}"
+
+
+class EvaluationError(AnyshapeError):
+    """A value that an op cannot take, found while a graph runs (an index out of range, say)."""
+
+    def __init__(self, op: str, problem: str, location: Location | None = None) -> None:
+        super().__init__(op, problem)
+        self.op = op
+        self.problem = problem
+        self.location = location
+
+    def message(self) -> str:
+        return f"{self.op}{at(self.location)}: {self.problem}"
+
+
+class WeightError(AnyshapeError):
+    """A constant whose weight buffer is missing or does not have the promised content."""
+
+    def __init__(self, weight: str, problem: str) -> None:
+        super().__init__(weight, problem)
+        self.weight = weight
+        self.problem = problem
+
+    def message(self) -> str:
+        return joined(
+            f"weight {self.weight}: {self.problem}",
+            "fix: pass the weight store that the graph was printed with",
+        )

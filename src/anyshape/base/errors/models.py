@@ -1,0 +1,76 @@
+"""Models and functions that cannot be captured, compiled or used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from anyshape.base.errors.common import AnyshapeError, at, joined
+from anyshape.base.location import Location
+
+
+class UnsupportedError(AnyshapeError):
+    """Ops that have no native form: all of them, with how often and where they occur."""
+
+    def __init__(self, ops: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(tuple((op, tuple(places)) for op, places in ops.items()))
+        self.ops = {op: len(places) for op, places in ops.items()}
+        self.places = {op: tuple(filter(None, places)) for op, places in ops.items()}
+
+    def message(self) -> str:
+        counted = ", ".join(f"{op} ({count})" for op, count in sorted(self.ops.items()))
+        located = (f"{op}: {', '.join(at)}" for op, at in sorted(self.places.items()) if at)
+        return joined(
+            f"no native form of {counted}",
+            *located,
+            "fix: compile without strict=True, and they run on the host",
+        )
+
+
+class UnsupportedModelError(AnyshapeError):
+    """What an importer does not know of a model: all of it, with how often and where."""
+
+    def __init__(self, source: str, parts: Mapping[str, Sequence[str]], fix: str) -> None:
+        super().__init__(source, tuple((part, tuple(at)) for part, at in parts.items()), fix)
+        self.source = source
+        self.parts = {part: tuple(places) for part, places in parts.items()}
+        self.fix = fix
+
+    def message(self) -> str:
+        lines = (_counted(part, places) for part, places in sorted(self.parts.items()))
+        known = f"{self.source} uses what anyshape does not know:"
+        return joined(known, *lines, f"fix: {self.fix}")
+
+
+def _counted(part: str, places: Sequence[str]) -> str:
+    """A part with its count and the first few of its places."""
+    known = list(dict.fromkeys(place for place in places if place))
+    shown = ", ".join(known[:3]) + (", …" if len(known) > 3 else "")
+    return f"  {part} ({len(places)})" + (f" at {shown}" if shown else "")
+
+
+class TraceError(AnyshapeError):
+    """A Python function that cannot be traced into a graph."""
+
+    def __init__(self, function: str, problem: str, fix: str, location: Location | None = None):
+        super().__init__(function, problem, fix)
+        self.function = function
+        self.problem = problem
+        self.fix = fix
+        self.location = location
+
+    def message(self) -> str:
+        return joined(f"{self.function}{at(self.location)}: {self.problem}", f"fix: {self.fix}")
+
+
+class ConsumedError(AnyshapeError):
+    """A model that was compiled with `consume=True` and is used again: its weights are gone."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(model)
+        self.model = model
+
+    def message(self) -> str:
+        return joined(
+            f"{self.model} has given its weights to the model that was compiled from it",
+            "fix: call the compiled model, or compile without consume=True",
+        )

@@ -1,0 +1,122 @@
+"""An executor that remembers: results of earlier calls, where the inputs are the same.
+
+It stands in front of any other executor. Only results that depend on nothing but the inputs can be
+kept, so `compile` refuses graphs with effects. An input must not change while a call runs, which
+holds for every call; here a wrong result would outlive it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from anyshape.base.errors import AnyshapeError, ResultCacheError
+from anyshape.execute.capabilities import all_nodes
+from anyshape.execute.executor import ExecutableMemory, Executor, Out, Steps
+from anyshape.execute.result_cache import Digest, ResultCache, ResultCounters, digest_of
+from anyshape.execute.specialization import Specialization
+from anyshape.execute.tensors import as_numpy
+from anyshape.ir.graph import Graph
+from anyshape.ir.interpret import tensor_inputs
+from anyshape.ir.opdef import Trait
+from anyshape.ir.types import Array
+from anyshape.observe.explain import KernelSummary
+from anyshape.runtime.failures import MemoryLimitExceededError
+from anyshape.runtime.limits import UNLIMITED, RunLimits
+from anyshape.runtime.program import Metrics
+
+
+def with_result_cache(graph: Graph, executor: Executor, chosen: int | ResultCache) -> Executor:
+    """The executor with a cache in front of it: a given one, or one of so many bytes."""
+    cache = chosen if isinstance(chosen, ResultCache) else ResultCache(chosen)
+    return CachingExecutor(graph, executor, cache)
+
+
+def refuse_effects(graph: Graph) -> None:
+    """Names what makes results differ between calls with the same inputs."""
+    effects = Counter(n.op.name for n in all_nodes(graph.body) if n.op.has(Trait.EFFECT))
+    if effects:
+        raise ResultCacheError(graph.name, {f"op '{op}'": n for op, n in sorted(effects.items())})
+
+
+class CachingExecutor:
+    """The results of `executor`, computed or remembered."""
+
+    def __init__(self, graph: Graph, executor: Executor, cache: ResultCache) -> None:
+        self.executor = executor
+        self.cache = cache
+        self.capabilities = executor.capabilities
+        self.threads = executor.threads
+        self._dtypes = [type_.dtype.numpy for _, type_ in tensor_inputs(graph)]
+        self._counters = ResultCounters()
+
+    def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
+        return self.run_within(arrays, UNLIMITED)
+
+    def run_within(
+        self, arrays: Sequence[Any], limits: RunLimits, out: Out | None = None
+    ) -> tuple[Array, ...]:
+        """A remembered call needs no memory but that of its results, which are never `out`."""
+        limits.check()
+        digest = self._digest(arrays)
+        if digest is None:
+            return self._compute(arrays, limits)
+        found = self.cache.find(self._counters, digest)
+        if found is not None and _fits(found, limits):
+            return found
+        results = self._compute(arrays, limits)
+        self.cache.keep(self._counters, digest, results)
+        return results
+
+    def _compute(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
+        if limits is UNLIMITED:
+            return self.executor.run(arrays)
+        return self.executor.run_within(arrays, limits)
+
+    def _digest(self, arrays: Sequence[Any]) -> Digest | None:
+        """None for inputs that the executor will refuse: it knows how to say why."""
+        try:
+            given = [as_numpy(array) for array in arrays]
+        except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+            return None
+        return digest_of(given) if [array.dtype for array in given] == self._dtypes else None
+
+    def trim(self) -> None:
+        self.cache.forget(self._counters)
+        self.executor.trim()
+
+    def metrics(self) -> Metrics:
+        counted = self._counters
+        return self.executor.metrics()._replace(
+            result_hits=counted.hits,
+            result_misses=counted.misses,
+            result_evictions=counted.evictions,
+            results=counted.entries,
+            result_bytes=counted.bytes,
+        )
+
+    def memory(self) -> ExecutableMemory:
+        return self.executor.memory()._replace(results=self._counters.bytes)
+
+    # --- as the executor itself ---------------------------------------------------------------
+
+    def steps(self, arrays: Sequence[Any]) -> Steps:
+        return self.executor.steps(arrays)
+
+    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
+        return self.executor.specialize(sizes)
+
+    def beyond_limit(self, failure: MemoryLimitExceededError) -> AnyshapeError:
+        return self.executor.beyond_limit(failure)
+
+    def reserve(self, sizes: Mapping[str, int]) -> None:
+        self.executor.reserve(sizes)
+
+    def kernels(self) -> KernelSummary:
+        return self.executor.kernels()
+
+
+def _fits(results: Sequence[Array], limits: RunLimits) -> bool:
+    limit = limits.memory_limit
+    return limit is None or sum(result.nbytes for result in results) <= limit

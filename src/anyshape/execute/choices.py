@@ -1,0 +1,69 @@
+"""What may be chosen when a graph is compiled: one vocabulary for `compile`, `jit` and the rest.
+
+`Choices` is about one Executable; `Options` is about the process, and where it keeps compiled code.
+Whoever takes choices as keywords declares `**chosen: Unpack[ChoiceArguments]` and hands them on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal, TypeAlias, TypedDict, Unpack, get_args
+
+from anyshape.base.errors import OptionError
+from anyshape.execute.result_cache import ResultCache
+
+ExecutorName: TypeAlias = Literal["native", "stepwise", "reference"]
+
+
+class ChoiceArguments(TypedDict, total=False):
+    """The fields of `Choices`, as keywords of a call."""
+
+    executor: ExecutorName
+    threads: int
+    strict: bool
+    deterministic: bool
+    wait_for_team: bool
+    memory_limit: int | None
+    result_cache: int | ResultCache | None
+    donate: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How one Executable is made and run; `anyshape.compile` says what each choice means."""
+
+    executor: ExecutorName = "native"
+    threads: int = 0
+    strict: bool = False
+    deterministic: bool = False
+    wait_for_team: bool = False
+    memory_limit: int | None = None
+    result_cache: int | ResultCache | None = None
+    donate: Sequence[str] = ()
+
+    @staticmethod
+    def of(**chosen: Unpack[ChoiceArguments]) -> Choices:
+        """From keywords; one that is unknown is refused as Python does it, with those there are."""
+        names = [field.name for field in fields(Choices)]
+        for name in chosen.keys() - names:
+            raise TypeError(f"there is no option '{name}', only {', '.join(names)}")
+        return Choices(**chosen)
+
+    def __post_init__(self) -> None:
+        executors = get_args(ExecutorName)
+        if self.executor not in executors:
+            raise OptionError("executor", self.executor, f"one of {', '.join(executors)}")
+        if self.threads < 0:
+            raise OptionError(
+                "threads", str(self.threads), "a number of threads, or 0 for all CPUs"
+            )
+        for name in ("memory_limit", "result_cache"):
+            value = getattr(self, name)
+            if isinstance(value, int) and value < 0:
+                raise OptionError(name, str(value), "a number of bytes")
+        if isinstance(self.donate, str):
+            raise OptionError("donate", self.donate, f"a tuple of names: ('{self.donate}',)")
+        if self.donate and self.result_cache is not None:
+            expected = "left out where results are kept: a donated array may be one of them"
+            raise OptionError("donate", ", ".join(self.donate), expected)

@@ -1,0 +1,192 @@
+"""Results that continue a donated input: `present = concat([past, new], axis)`.
+
+    past: f32[batch, heads, seq, width]      as the caller sees it
+          f32[seq, batch, heads, width]      as it lies in memory
+
+Such a result need not be written again from its beginning, if the new part can be put behind the
+past. That needs two things. In memory the axis that grows is the outermost one, so that new is
+behind past: `GrowingAxesFirst` gives the input and the result that order, and the caller sees them
+transposed. And the result begins where the input does: an `append` says so to the plan, and the
+runtime sees at each call whether there is room (docs/design/0014).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, replace
+
+from anyshape.ir.attrs import NO_ATTRS
+from anyshape.ir.build import Builder
+from anyshape.ir.graph import Graph
+from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.opdef import ParamAttrs, lookup
+from anyshape.ir.rewrite import Decision
+from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
+from anyshape.ir.types import TensorType, Type
+from anyshape.ops.movement import AxisAttrs, TransposeAttrs
+from anyshape.passes.infra import PassContext
+from anyshape.passes.results import copied, root_of
+from anyshape.passes.segments import is_source
+
+Order = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A donated input, and the result that continues it along an axis."""
+
+    input: int
+    result: Value
+    axis: int
+
+    @property
+    def order(self) -> Order:
+        """The axes as they lie in memory, outermost first."""
+        others = (axis for axis in range(self.result.tensor.rank) if axis != self.axis)
+        return (self.axis, *others)
+
+
+def growths_of(graph: Graph, donated: Set[int]) -> tuple[Growth, ...]:
+    """At most one for each of the `donated` inputs."""
+    found: dict[int, Growth] = {}
+    for value in dict.fromkeys(graph.results):
+        growth = _growth(value)
+        if growth is not None and growth.input in donated:
+            found.setdefault(growth.input, growth)
+    return tuple(found.values())
+
+
+def _growth(value: Value) -> Growth | None:
+    node = value.node
+    if node.op.name not in ("concat", "append") or len(node.operands) < 2:
+        return None
+    first = node.operands[0].node
+    axis = node.attrs.axis if isinstance(node.attrs, AxisAttrs) else 0
+    return Growth(first.attrs.index, value, axis) if isinstance(first.attrs, ParamAttrs) else None
+
+
+# --- the order in memory --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GrowingAxesFirst:
+    """Gives inputs and results that grow the order in which they lie in memory."""
+
+    growths: tuple[Growth, ...]
+    name: str = "growing-axes-first"
+
+    def run(self, graph: Graph, ctx: PassContext) -> Graph:
+        for growth in self.growths:
+            node = growth.result.node
+            why = f"'{graph.inputs[growth.input]}' grows along axis {growth.axis}"
+            place = graph.locations.of(node)
+            ctx.decisions.record(Decision(self.name, True, why, node, place))
+        return rebuild_graph(_Reorder(self.growths), graph)
+
+
+class _Reorder(Rebuilder):
+    """Inside the graph everything stays in the caller's order, behind transposes."""
+
+    def __init__(self, growths: tuple[Growth, ...]) -> None:
+        self.of_input = {growth.input: growth for growth in growths}
+        self.of_result = {growth.result: growth for growth in growths}
+        self.inside = False
+
+    def region(self, region: Region, builder: Builder) -> Region:
+        if self.inside:  # a region of a node
+            return super().region(region, builder)
+        self.inside = True
+        given = [self._param(i, type_, builder) for i, type_ in enumerate(region.params)]
+        values: dict[Value, Value] = {}
+        results: dict[Value, Value] = {}
+        for node in region.nodes():
+            if isinstance(node.attrs, ParamAttrs):
+                values[node.result()] = self._as_given(given[node.attrs.index], node.attrs, builder)
+            elif node.results[0] in self.of_result:
+                grown = self._grown(node, values, given, builder)
+                results[node.result()] = grown
+                growth = self.of_result[node.result()]
+                values[node.result()] = _transposed(grown, _inverse(growth.order), builder)
+            else:
+                new = self._visit(node, values, builder)
+                values.update(zip(node.results, new, strict=True))
+        return builder.region([results.get(value, values[value]) for value in region.results])
+
+    def _param(self, index: int, type_: Type, builder: Builder) -> Value:
+        growth = self.of_input.get(index)
+        if growth is None or not isinstance(type_, TensorType):
+            return builder.param(type_)
+        shape = tuple(type_.shape[axis] for axis in growth.order)
+        return builder.param(replace(type_, shape=shape))
+
+    def _as_given(self, param: Value, attrs: ParamAttrs, builder: Builder) -> Value:
+        growth = self.of_input.get(attrs.index)
+        return param if growth is None else _transposed(param, _inverse(growth.order), builder)
+
+    def _grown(
+        self, node: Node, values: dict[Value, Value], given: list[Value], builder: Builder
+    ) -> Value:
+        """The result in its order in memory, as a concat along the outermost axis."""
+        growth = self.of_result[node.result()]
+        builder.place = builder.locations.of(node)
+        parts = [_transposed(values[part], growth.order, builder) for part in node.operands[1:]]
+        new = parts[0] if len(parts) == 1 else builder.emit("concat", *parts, axis=0)
+        return builder.emit("concat", given[growth.input], new, axis=0)
+
+
+def _transposed(value: Value, order: Order, builder: Builder) -> Value:
+    if order == tuple(range(len(order))):
+        return value
+    return builder.node(lookup("transpose"), [value], TransposeAttrs(order)).result()
+
+
+def _inverse(order: Order) -> Order:
+    return tuple(order.index(axis) for axis in range(len(order)))
+
+
+# --- the same memory ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Append:
+    """Makes an `append` of each concat that continues a donated input along its first axis.
+
+    What is appended is computed where it belongs, behind the input: it must be a value that some
+    kernel computes, and that has no other place. Anything else is copied.
+    """
+
+    donated: frozenset[int]
+    name: str = "append"
+
+    def run(self, graph: Graph, ctx: PassContext) -> Graph:
+        growths = [growth for growth in growths_of(graph, self.donated) if growth.axis == 0]
+        return rebuild_graph(_Appender(growths, graph), graph)
+
+
+class _Appender(Rebuilder):
+    def __init__(self, growths: list[Growth], graph: Graph) -> None:
+        nodes = [growth.result.node for growth in growths]
+        taken = {root_of(value) for value in graph.results}
+        self.copies: dict[Node, bool] = {}
+        for node in nodes:
+            root = root_of(node.operands[1])
+            self.copies[node] = is_source(root.node) or root in taken or len(node.operands) > 2
+            taken.add(root)
+        self.placed: set[Value] = set()
+
+    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
+        copy = self.copies.get(node)
+        if copy is None:
+            return super().rebuilt(node, operands, builder)
+        past, *parts = operands
+        new = parts[0] if len(parts) == 1 else builder.emit("concat", *parts, axis=0)
+        new = copied(new, builder) if copy else new
+        while new in self.placed:  # equal nodes are one: a second copy is a copy of the first
+            new = copied(new, builder)
+        self.placed.add(new)
+        return builder.node(lookup("append"), [past, new], NO_ATTRS)
+
+
+def appends(graph: Graph) -> Iterator[Node]:
+    """The nodes that continue an input."""
+    return (node for node in graph.nodes() if node.op.name == "append")
