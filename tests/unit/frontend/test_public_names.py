@@ -10,6 +10,7 @@ NAMES = [
     "Executable",
     "Jitted",
     "Options",
+    "ResultCache",
     "Specialization",
     "Tensor",
     "abs",
