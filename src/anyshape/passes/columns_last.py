@@ -9,7 +9,6 @@ products of a single row, which read everything once.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import lookup
-from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
+from anyshape.ir.rewrite.rebuild import CountingRebuilder, rebuild_graph
 from anyshape.ops.dot import DotAttrs
 from anyshape.ops.movement import TransposeAttrs
 from anyshape.passes.infra import PassContext
@@ -34,16 +33,7 @@ class ColumnsLast:
         return rebuild_graph(_Reorder(graph), graph)
 
 
-class _Reorder(Rebuilder):
-    def __init__(self, graph: Graph) -> None:
-        used = (value.node for node in graph.nodes() for value in node.operands)
-        self.uses = Counter([*used, *(value.node for value in graph.results)])
-
-    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
-        new = super().rebuilt(node, operands, builder)
-        self.uses[new] = self.uses[node]
-        return new
-
+class _Reorder(CountingRebuilder):
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
         if node.op.name != "dot":
             return node.results

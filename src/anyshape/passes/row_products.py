@@ -10,7 +10,6 @@ product (an activation, a residual) has its shape, and can be computed together 
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import cast
 
@@ -19,7 +18,7 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision
-from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
+from anyshape.ir.rewrite.rebuild import CountingRebuilder, rebuild_graph
 from anyshape.ir.types import Shape
 from anyshape.ops.dot import DotAttrs
 from anyshape.passes.infra import PassContext
@@ -36,17 +35,11 @@ class RowProducts:
         return rebuild_graph(_Unflattener(graph, self.name, ctx), graph)
 
 
-class _Unflattener(Rebuilder):
+class _Unflattener(CountingRebuilder):
     def __init__(self, graph: Graph, name: str, ctx: PassContext) -> None:
+        super().__init__(graph)
         self.name = name
         self.ctx = ctx
-        used = (value.node for node in graph.nodes() for value in node.operands)
-        self.uses = Counter([*used, *(value.node for value in graph.results)])
-
-    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
-        new = super().rebuilt(node, operands, builder)
-        self.uses[new] = self.uses[node]
-        return new
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
         if node.op.name != "reshape" or not self._is_computed_once(node.operands[0]):

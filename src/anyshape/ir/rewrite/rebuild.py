@@ -7,6 +7,7 @@ has changed for is kept as it is. Late symbols stay those of the old node.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from anyshape.ir.build import Builder
@@ -52,6 +53,19 @@ class Rebuilder:
     def result(self, value: Value, builder: Builder) -> Value:
         """What stands for a result of the region."""
         return value
+
+
+class CountingRebuilder(Rebuilder):
+    """Knows how often each node at the top level of `graph` is used, results included."""
+
+    def __init__(self, graph: Graph) -> None:
+        used = (value.node for node in graph.nodes() for value in node.operands)
+        self.uses = Counter([*used, *(value.node for value in graph.results)])
+
+    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
+        new = super().rebuilt(node, operands, builder)
+        self.uses[new] = self.uses[node]
+        return new
 
 
 def rebuild_graph(rebuilder: Rebuilder, graph: Graph) -> Graph:
