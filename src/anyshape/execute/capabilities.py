@@ -31,6 +31,7 @@ class Capabilities:
     regions: bool = True
     threads: bool = False  # whether one call may use several
     specializations: bool = True
+    kernels: bool = True  # whether ops have a native form, which `strict` insists on
 
     def check(self, graph: Graph, choices: Choices) -> None:
         """Names everything in `graph` and `choices` that is beyond this executor."""
@@ -61,6 +62,8 @@ class Capabilities:
             yield "wait_for_team", "it has no team"
         if choices.memory_limit is not None and not self.specializations:
             yield "memory_limit", "it plans no memory"
+        if choices.strict and not self.kernels:
+            yield "strict", "none of its ops is native"
 
 
 def _ops(graph: Graph, refused: Callable[[Node], bool]) -> str:

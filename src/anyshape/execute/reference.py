@@ -27,7 +27,7 @@ from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
 from anyshape.sym import Symbol
 
-REFERENCE: Final = Capabilities("reference", specializations=False)
+REFERENCE: Final = Capabilities("reference", specializations=False, kernels=False)
 
 
 class ReferenceExecutor:

@@ -189,3 +189,9 @@ def test_the_reference_has_no_specializations() -> None:
     assert str(caught.value) == (
         "the reference executor has no specializations\nfix: compile with executor='native'"
     )
+
+
+def test_the_reference_does_not_promise_native_ops() -> None:
+    with pytest.raises(CapabilityError) as caught:
+        ash.compile(layer, executor="reference", strict=True)
+    assert "strict=True (none of its ops is native)" in str(caught.value)
