@@ -43,7 +43,7 @@ MODELS = {
     "product, 16 × 64": (product, (16, 64), (64, 64)),
     "attention, 4 × 16 × 64": (attention, (4, 16, 64), (64, 192)),
 }
-"""Functions with the shapes of their inputs; both run on the caller's own thread."""
+"""Functions with the shapes of their inputs. Only the first keeps Python's lock."""
 
 
 @dataclass(frozen=True)

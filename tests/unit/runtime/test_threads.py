@@ -98,6 +98,27 @@ def test_who_calls_the_team():
     assert add_program(threads=1000).threads == add_program().threads == machine().cpus
 
 
+@many_cpus
+def test_workers_do_not_take_the_cpus_of_callers_that_go_alone():
+    big, small = np.ones((2000, 2000), np.float32), np.ones((100, 100), np.float32)
+    shared, long = add_program(), add_program(threads=1)
+    over = threading.Event()
+
+    def work(number: int) -> None:
+        if number > 0:
+            while not over.is_set():
+                long.run([big, big])
+            return
+        while long.metrics().runs < 2 * machine().cpus:
+            time.sleep(0.001)
+        for _ in range(100):
+            shared.run([small, small])
+        over.set()
+
+    hammer(work, machine().cpus)
+    assert shared.metrics().team_runs < 50
+
+
 def test_callers_of_different_programs_share_the_team():
     programs = [chain_program(), diamond_program(), add_program()]
     rng = np.random.default_rng(0)

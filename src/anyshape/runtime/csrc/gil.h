@@ -4,17 +4,27 @@
 // thread's stack; through C++ frames that may not throw, that ends the process instead. So such a
 // thread goes to sleep here, for the moment that is left.
 //
+// Callers of small models hold the lock for a few microseconds between two calls. Who asks for it
+// meanwhile is put to sleep by Python, and where there are more threads than CPUs it wakes up much
+// later. So a thread that comes back first looks for a moment whether the one that came back last
+// gives it up again (docs/design/0011).
+//
 // Thread-safety: belongs to the thread that made it.
 #pragma once
 
 #include <Python.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+
+#include "cpu_relax.h"
+
 namespace anyshape {
 
 class WithoutGil {
    public:
-    WithoutGil() : thread_(PyEval_SaveThread()) {}
+    WithoutGil() noexcept { give_up(); }
     ~WithoutGil() { take(); }
     WithoutGil(const WithoutGil&) = delete;
     WithoutGil& operator=(const WithoutGil&) = delete;
@@ -24,20 +34,41 @@ class WithoutGil {
     bool signals_raise() noexcept {
         take();
         const bool raised = PyErr_CheckSignals() != 0;
-        thread_ = PyEval_SaveThread();
+        give_up();
         return raised;
     }
 
    private:
+    void give_up() noexcept {
+        thread_ = PyEval_SaveThread();
+        const PyThreadState* holder = thread_;
+        holder_.compare_exchange_strong(holder, nullptr, std::memory_order_relaxed);
+    }
+
     void take() noexcept {
+        wait_a_moment();
         try {
             PyEval_RestoreThread(thread_);
+            holder_.store(thread_, std::memory_order_relaxed);
         } catch (...) {  // a forced unwind: C throws nothing else, and it has no object to refer to
             while (true) pause();
         }
     }
 
-    PyThreadState* thread_;
+    static void wait_a_moment() noexcept {
+        using Clock = std::chrono::steady_clock;
+        constexpr auto moment = std::chrono::microseconds(5);
+        const auto is_held = [] { return holder_.load(std::memory_order_relaxed) != nullptr; };
+        if (!is_held()) return;
+        const auto end = Clock::now() + moment;
+        while (is_held() && Clock::now() < end) cpu_relax();
+    }
+
+    // Who took the lock here last and has not given it up here. It may have elsewhere, or be gone:
+    // a hint, never followed.
+    static inline std::atomic<const PyThreadState*> holder_ = nullptr;
+
+    PyThreadState* thread_ = nullptr;
 };
 
 // Python runs signal handlers there, and only there.

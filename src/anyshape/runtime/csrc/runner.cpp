@@ -207,6 +207,8 @@ void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy,
             return;
         }
     }
+    if (specialization_->brief) return walk.alone();
+    const Team::Alone alone(Team::process());
     walk.alone();  // at once over if it was stopped while it waited
 }
 

@@ -92,8 +92,14 @@ Team::~Team() {
 // and then looks whether anyone is inside. Both in one total order, so one of them sees the other.
 bool Team::try_run(Job job, int members) noexcept {
     if (!try_take()) return false;
-    run_taken(job, members);
-    return true;
+    const int alone = alone_.load(std::memory_order_relaxed);
+    const bool has_room = alone == 0 || most_ - alone > 1;
+    if (has_room) {
+        run_taken(job, std::min(members, most_ - alone));
+    } else {
+        let_go();
+    }
+    return has_room;
 }
 
 bool Team::run(Job job, int members, Stop* stop) {

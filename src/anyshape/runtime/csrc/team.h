@@ -8,7 +8,8 @@
 // the child has a team of its own as soon as it needs one.
 // Thread-safety: every method may be called from any thread. A team does one thing at a time: when
 // it is busy, try_run() says so at once, and run() waits: those who wait come in one after the
-// other, in the order in which they came.
+// other, in the order in which they came. Callers that go alone say so, because each needs a CPU
+// that a worker could only take away from it: try_run() does with fewer members then, or none.
 // Failure: workers that cannot be started are not in the team.
 #pragma once
 
@@ -21,18 +22,10 @@
 #include <thread>
 #include <vector>
 
+#include "cpu_relax.h"
 #include "stop.h"
 
 namespace anyshape {
-
-// Tells the processor that this thread waits in a loop.
-inline void cpu_relax() noexcept {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
 
 class Team {
    public:
@@ -53,11 +46,24 @@ class Team {
     // The caller and the workers that were started so far.
     int members() const noexcept { return 1 + started_.load(std::memory_order_relaxed); }
 
+    // While it lives, its thread computes without the team.
+    class Alone {
+       public:
+        explicit Alone(Team& team) noexcept : team_(team) { team_.alone_.fetch_add(1); }
+        ~Alone() { team_.alone_.fetch_sub(1); }
+        Alone(const Alone&) = delete;
+        Alone& operator=(const Alone&) = delete;
+
+       private:
+        Team& team_;
+    };
+
     // Calls work(what, 0) on this thread and work(what, m) on those workers m < members that come
-    // in time; returns when all are done. If the team is busy, returns false and calls nothing.
+    // in time; returns when all are done. If the team is busy, or callers that go alone leave no
+    // CPU for a worker, returns false and calls nothing.
     bool try_run(Job job, int members) noexcept;
 
-    // The same, when it is our turn. If `stop` (which may be null) comes first, returns false and
+    // The same with all members, when it is our turn. If `stop` (which may be null) comes first, returns false and
     // calls nothing.
     bool run(Job job, int members, Stop* stop);
 
@@ -81,6 +87,7 @@ class Team {
     int invited_ = 0;  // likewise
     alignas(line) std::atomic<int> inside_ = 0;  // workers that are in, or just looking
     alignas(line) std::atomic_flag busy_;
+    std::atomic<int> alone_ = 0;    // callers that go alone
     std::atomic<int> waiting_ = 0;  // callers in line_, for who lets go
     int most_;                      // members; lower once a worker could not be started
     std::atomic<int> started_ = 0;  // workers; like most_ and workers_ written by who has the team
