@@ -146,7 +146,7 @@ def _cost(step: StepNumbers) -> StepCost:
         )
     )
     known = None if step.cost is None else step.cost / PICOSECONDS
-    return StepCost(step.name, step.tasks, step.range < step.tasks, known, variants)
+    return StepCost(step.name, step.tasks, step.ranges > 1, known, variants)
 
 
 def _part(name: str, offset: int) -> str:

@@ -96,7 +96,7 @@ class Specialization:
     @property
     def words(self) -> list[int]: ...
     @property
-    def steps(self) -> list[tuple[int, int, int, int]]: ...  # tasks, range, variant, cost
+    def steps(self) -> list[tuple[int, int, int, int]]: ...  # tasks, ranges, variant, cost
     @property
     def cost(self) -> int: ...
     @property

@@ -31,7 +31,7 @@ class StepNumbers(NamedTuple):
 
     name: str
     tasks: int
-    range: int  # tasks that a thread takes at a time; all of them: the step is not split
+    ranges: int  # of tasks, which threads take one at a time; 1: the step is not split
     variant: int
     cost: int | None  # of the chosen variant on one thread
     variant_names: tuple[str, ...]
@@ -66,10 +66,10 @@ class Specialization:
         words = self._native.words
         return tuple(
             StepNumbers(
-                step.name, tasks, range_, variant, _known_cost(cost), step.variant_names,
+                step.name, tasks, ranges, variant, _known_cost(cost), step.variant_names,
                 tuple(words[word] for word in step.variant_costs),
             )
-            for step, (tasks, range_, variant, cost) in zip(
+            for step, (tasks, ranges, variant, cost) in zip(
                 self._description.steps, self._native.steps, strict=True
             )
         )  # fmt: skip

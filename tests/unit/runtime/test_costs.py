@@ -5,23 +5,23 @@ from tests.unit.runtime.handmade import Handmade, add_kernel, matrices
 
 from anyshape.runtime.program import Specialization
 
-TASKS = 1000
 
-
-def specialized(*costs_ns: int | None, threads: int = 2, **options: int) -> Specialization:
-    """Steps of 1000 tasks each, said to cost so much."""
+def specialized(
+    *costs_ns: int | None, threads: int = 2, tasks: int = 1000, **options: int
+) -> Specialization:
+    """Steps of so many tasks each, said to cost so much."""
     made = Handmade()
     sizes = matrices(made, ["a", "b"])
     out = made.output([sizes.m, sizes.n], sizes.nbytes)
-    tasks = made.word(TASKS)
+    count = made.word(tasks)
     for cost in costs_ns:
         word = None if cost is None else made.word(1000 * cost)
-        made.step(add_kernel(), [0, 1, out], sizes.count, tasks, cost=word)
+        made.step(add_kernel(), [0, 1, out], sizes.count, count, cost=word)
     return made.program(threads=threads, **options).specialize([1, 1])
 
 
 def ranges(*costs_ns: int | None, **options: int) -> list[int]:
-    return [step.range for step in specialized(*costs_ns, **options).steps]
+    return [step.ranges for step in specialized(*costs_ns, **options).steps]
 
 
 def workers() -> int:
@@ -36,25 +36,39 @@ two_cpus = pytest.mark.skipif(workers() < 2, reason="needs two CPUs")
 
 @two_cpus
 def test_small_steps_are_not_split():
-    assert ranges(2_999, 0) == [TASKS, TASKS]
-    assert ranges(2_999, split_cost_ns=2_999) != [TASKS]
+    assert ranges(2_999, 0) == [1, 1]
+    assert ranges(2_999, split_cost_ns=2_999) != [1]
 
 
 @two_cpus
-def test_large_steps_are_split_into_quarters_of_a_share():
-    assert ranges(1_000_000) == [TASKS // 8]
-    assert ranges(None) == [TASKS // 8]
+def test_large_steps_are_split_into_four_ranges_for_each_thread():
+    assert ranges(1_000_000) == [8]
+    assert ranges(None) == [8]
+
+
+@two_cpus
+def test_threads_have_equally_many_ranges():
+    assert [ranges(None, tasks=n) for n in (1, 2, 3, 5, 6, 7, 9)] == [
+        [1],
+        [2],
+        [2],
+        [4],
+        [6],
+        [6],
+        [8],
+    ]
 
 
 @two_cpus
 def test_no_range_is_too_short_to_be_noticed():
-    """3 µs are split in two; 750 ns is the shortest range."""
-    assert ranges(3_000) == [250]
-    assert ranges(4_000) == [188]
+    """750 ns is the shortest."""
+    assert ranges(3_000) == [4]
+    assert ranges(4_499) == [4]
+    assert ranges(4_500) == [6]
 
 
 def test_one_thread_takes_everything():
-    assert ranges(1_000_000, threads=1) == [TASKS // 4]
+    assert ranges(1_000_000, threads=1) == [4]
     assert not specialized(1_000_000, threads=1, team_cost_ns=1 << 60).worth_a_team
 
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.random import default_rng
 from tests.unit.runtime.duration import seconds_to_test
 from tests.unit.runtime.graphs import chain_program, chain_reference, diamond_program, random_graph
-from tests.unit.runtime.handmade import add_program
+from tests.unit.runtime.handmade import Handmade, add_program, elementwise, matrices
 
 import anyshape as ash
 from anyshape.base.options import Options, options_from_environment
@@ -117,6 +117,21 @@ def test_workers_do_not_take_the_cpus_of_callers_that_go_alone():
 
     hammer(work, machine().cpus)
     assert shared.metrics().team_runs < 50
+
+
+@many_cpus
+def test_threads_have_the_same_share_of_every_step():
+    """Each writes its number. Of two runs close together, nobody is late for the second."""
+    made = Handmade()
+    sizes = matrices(made, ["a"])
+    out = made.output([sizes.m, sizes.n], sizes.nbytes)
+    number = elementwise("  %r = uitofp i64 %worker to float", 1)
+    made.step(number, [0, out], sizes.count, sizes.tasks)
+    program, a = made.program(threads=2), np.ones((1000, 512), np.float32)
+    expected = np.repeat(np.float32([0, 1]), a.size // 2).reshape(a.shape)
+    until = time.monotonic() + 60  # the machine may be busy
+    while not np.array_equal([program.run([a])[0] for _ in range(2)][1], expected):
+        assert time.monotonic() < until
 
 
 def test_callers_of_different_programs_share_the_team():

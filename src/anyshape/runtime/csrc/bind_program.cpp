@@ -323,7 +323,7 @@ void bind_specialization(nb::module_& module) {
                          for (const ReadyStep& step : s.specialization->steps) {
                              const std::int64_t tasks = step.kernel != nullptr ? step.tasks : 0;
                              list.append(
-                                 nb::make_tuple(tasks, step.range, step.variant, step.cost));
+                                 nb::make_tuple(tasks, step.ranges, step.variant, step.cost));
                          }
                          return list;
                      })

@@ -192,7 +192,7 @@ void Run::execute(Stop* stop) {
 
 void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop) {
     Walk walk(steps, context_->blocks.data(), context_->progress,
-              runner_.program_->description().window, stop);
+              runner_.program_->description().window, runner_.threads_, stop);
     if (runner_.threads_ > 1 && specialization_->worth_a_team) {
         walk.reset();
         const Team::Job job{.work = [](void* what, int member) noexcept {

@@ -170,7 +170,7 @@ class Specializer {
         result_.steps.push_back({
             .kernel = tasks > 0 ? chosen.kernel : nullptr,
             .tasks = std::max<std::int64_t>(tasks, 1),
-            .range = range_of(std::max<std::int64_t>(tasks, 1), cost),
+            .ranges = ranges_of(std::max<std::int64_t>(tasks, 1), cost),
             .block = program_.block_begin(index) + chosen.start,
             .waits = step.waits,
             .cost = cost,
@@ -178,17 +178,17 @@ class Specializer {
         });
     }
 
-    // A quarter of an even share: the last ones to finish are then not far apart. But no range
-    // takes less time than it takes another thread to notice it.
-    std::int64_t range_of(std::int64_t tasks, std::int64_t cost) const {
-        const std::int64_t quarter = std::max<std::int64_t>(1, tasks / (options_.workers * 4));
-        if (cost == unknown_cost) return quarter;
-        const double split_cost = picoseconds(options_.split_cost);
-        if (cost == 0 || static_cast<double>(cost) < split_cost) return tasks;
-        const std::int64_t share = (tasks + options_.workers - 1) / options_.workers;
-        const double per_task = static_cast<double>(cost) / static_cast<double>(tasks);
-        const double least = std::ceil(split_cost / 4 / per_task);  // at most tasks / 4, rounded up
-        return std::min(share, std::max(quarter, static_cast<std::int64_t>(least)));
+    // Four for each thread: the last ones to finish are then not far apart. But no range takes less
+    // time than it takes another thread to notice it, and every thread has as many as the others.
+    int ranges_of(std::int64_t tasks, std::int64_t cost) const {
+        auto most = static_cast<double>(std::min<std::int64_t>(tasks, 4 * options_.workers));
+        if (cost != unknown_cost) {
+            const double split_cost = picoseconds(options_.split_cost);
+            if (cost == 0 || static_cast<double>(cost) < split_cost) return 1;
+            most = std::min(most, static_cast<double>(cost) / (split_cost / 4));
+        }
+        const int ranges = std::min(static_cast<int>(most), max_ranges);
+        return ranges > options_.workers ? ranges - ranges % options_.workers : ranges;
     }
 
     void fill_blocks() {
@@ -217,7 +217,7 @@ class Specializer {
 
     // Without an estimate, work that can be split is taken to be worth splitting.
     void judge_cost() {
-        const auto is_shared = [](const ReadyStep& step) { return step.range < step.tasks; };
+        const auto is_shared = [](const ReadyStep& step) { return step.ranges > 1; };
         const auto& steps = result_.steps;
         const bool unknown = std::ranges::any_of(
             steps, [](const ReadyStep& step) { return step.cost == unknown_cost; });

@@ -44,12 +44,19 @@ inline constexpr std::int64_t unknown_cost = -1;
 struct ReadyStep {
     Kernel kernel = nullptr;
     std::int64_t tasks = 1;
-    std::int64_t range = 1;  // tasks that a thread takes at a time; all of them: it is not split
-    std::size_t block = 0;   // begin of its words
+    int ranges = 1;         // of tasks, which threads take one at a time; 1: it is not split
+    std::size_t block = 0;  // begin of its words
     std::span<const std::uint32_t> waits;
     std::int64_t cost = unknown_cost;  // picoseconds on one thread
     std::uint32_t variant = 0;
+
+    // The first task of a range; its length and that of any other differ by one at most.
+    std::int64_t begin_of(int range) const noexcept {
+        return tasks / ranges * range + tasks % ranges * range / ranges;
+    }
 };
+
+inline constexpr int max_ranges = 64;  // one bit each, see walk.h
 
 struct MemoryReport {
     std::int64_t arena_bytes = 0;

@@ -1,6 +1,7 @@
 #include "walk.h"
 
 #include <algorithm>
+#include <bit>
 #include <thread>
 
 #include "team.h"
@@ -11,35 +12,46 @@ namespace {
 // Of about a millisecond, by the step's own estimate.
 std::int64_t tasks_between_looks(const ReadyStep& step) noexcept {
     constexpr double picoseconds = 1e9;
-    if (step.cost <= 0) return step.range;
+    if (step.cost <= 0) return std::max<std::int64_t>(1, step.tasks / step.ranges);
     const double tasks = static_cast<double>(step.tasks) * picoseconds;
     const double share = tasks / static_cast<double>(step.cost);
     if (share >= static_cast<double>(step.tasks)) return step.tasks;
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(share));
 }
 
+// The bits of the first ranges.
+std::uint64_t first_bits(int count) noexcept {
+    return count == max_ranges ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+// Of our own, the first; of others, the last, which they would come to last.
+int next_range(std::uint64_t left, std::uint64_t own) noexcept {
+    if ((left & own) != 0) return std::countr_zero(left & own);
+    return max_ranges - 1 - std::countl_zero(left);
+}
+
 }  // namespace
 
 void Walk::alone() const noexcept {
-    if (stop_ != nullptr) return alone_until_stopped();
     for (const ReadyStep& step : steps_) {
-        if (step.kernel != nullptr) step.kernel(blocks_ + step.block, 0, step.tasks, 0);
+        if (!run(step, 0, step.tasks, 0)) return;
     }
 }
 
-void Walk::alone_until_stopped() const noexcept {
-    for (const ReadyStep& step : steps_) {
-        if (step.kernel == nullptr) continue;
-        const std::int64_t range = tasks_between_looks(step);
-        for (std::int64_t first = 0; first < step.tasks; first += range) {
-            if (stopped(0)) return;
-            step.kernel(blocks_ + step.block, first, std::min(first + range, step.tasks), 0);
-        }
+// False if it was stopped.
+bool Walk::run(const ReadyStep& step, std::int64_t first, std::int64_t last,
+               int worker) const noexcept {
+    if (step.kernel == nullptr) return true;
+    if (stop_ == nullptr) {
+        step.kernel(blocks_ + step.block, first, last, worker);
+        return true;
     }
-}
-
-std::int64_t Walk::range_of(const ReadyStep& step) const noexcept {
-    return stop_ == nullptr ? step.range : std::min(step.range, tasks_between_looks(step));
+    const std::int64_t length = tasks_between_looks(step);
+    for (; first < last; first += length) {
+        if (stopped(worker)) return false;
+        step.kernel(blocks_ + step.block, first, std::min(first + length, last), worker);
+    }
+    return true;
 }
 
 void Walk::reset() noexcept {
@@ -73,11 +85,11 @@ void Walk::together(int worker) noexcept {
 }
 
 bool Walk::taken(std::size_t step) const noexcept {
-    return progress_[step].taken.load(std::memory_order_relaxed) >= steps_[step].tasks;
+    return progress_[step].taken.load(std::memory_order_relaxed) == first_bits(steps_[step].ranges);
 }
 
 bool Walk::done(std::size_t step) const noexcept {
-    return progress_[step].done.load(std::memory_order_acquire) == steps_[step].tasks;
+    return progress_[step].done.load(std::memory_order_acquire) == steps_[step].ranges;
 }
 
 bool Walk::ready(std::size_t step) const noexcept {
@@ -92,17 +104,24 @@ bool Walk::work_within(std::size_t from, std::size_t end, int worker) noexcept {
     return false;
 }
 
+std::uint64_t Walk::share_of(const ReadyStep& step, int worker) const noexcept {
+    const auto begin = [&](int of) { return std::min(of, workers_) * step.ranges / workers_; };
+    return first_bits(begin(worker + 1)) & ~first_bits(begin(worker));
+}
+
 bool Walk::work_on(std::size_t number, int worker) noexcept {
     const ReadyStep& step = steps_[number];
     StepProgress& progress = progress_[number];
-    const std::int64_t range = range_of(step);
+    const std::uint64_t all = first_bits(step.ranges), own = share_of(step, worker);
     bool worked = false;
     while (!stopped(worker)) {
-        const std::int64_t first = progress.taken.fetch_add(range, std::memory_order_relaxed);
-        if (first >= step.tasks) return worked;
-        const std::int64_t last = std::min(first + range, step.tasks);
-        if (step.kernel != nullptr) step.kernel(blocks_ + step.block, first, last, worker);
-        progress.done.fetch_add(last - first, std::memory_order_release);
+        const std::uint64_t left = all & ~progress.taken.load(std::memory_order_relaxed);
+        if (left == 0) return worked;
+        const int range = next_range(left, own);
+        const std::uint64_t bit = std::uint64_t{1} << range;
+        if ((progress.taken.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) continue;
+        if (!run(step, step.begin_of(range), step.begin_of(range + 1), worker)) return worked;
+        progress.done.fetch_add(1, std::memory_order_release);
         worked = true;
     }
     return worked;
