@@ -15,7 +15,7 @@ import signal
 import statistics
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, TypeAlias
@@ -25,6 +25,7 @@ from benchmarks.harness.model import Array, Binding, Model
 
 WARM_UP = 0.25  # of a slice, before its calls count
 FEWEST_CALLS = 1
+SECONDS_TO_END = 5.0
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 KEPT = 4 << 30  # bytes
 ALLOCATOR = {
@@ -88,12 +89,18 @@ def _serve(connection: Connection, name: EngineName, threads: int) -> None:
     _die_with_parent()
     gc.disable()
     built: dict[Model, Engine] = {}
-    while True:
-        request: Request = connection.recv()
+    while (request := _received(connection)) is not None:
         try:
             connection.send(_answer(request, name, threads, built))
         except Exception as error:  # whatever a peer raises belongs in the report
             connection.send(EngineError(f"{type(error).__name__}: {error}"))
+
+
+def _received(connection: Connection) -> Request | None:
+    try:
+        return connection.recv()
+    except EOFError:  # the other end was closed
+        return None
 
 
 def _answer(
@@ -143,6 +150,11 @@ class EngineProcess:
         return self._ask(Slice(model, binding, seconds))
 
     def close(self) -> None:
+        """Peers that made files or semaphores get some time to remove them."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGCONT)
+        self._connection.close()
+        self._process.join(SECONDS_TO_END)
         self._process.kill()
         self._process.join()
 
