@@ -53,8 +53,24 @@ class MatrixPlan:
     @property
     def block(self) -> int:
         """Rows of a task: more of them where each task makes a copy of its panel."""
+        if self.rows_first:
+            return TILES_OF_ROWS_FIRST * self.tiling.rows
         copies = self.form.panels is Panels.COPIED
         return self.tiling.block * (COPIES_PAY_AFTER if copies else 1)
+
+    @property
+    def rows_first(self) -> bool:
+        """Whether tasks of one block follow each other, instead of tasks of one panel.
+
+        A thread then has a share of the rows, as it has in the steps around the product, and not of
+        the columns: what it reads and writes stays with it. Every thread reads all panels, so they
+        must be few, and in memory. Grouped products have their panels for each group.
+        """
+        if self.form.panels in (Panels.COPIED, Panels.COMPUTED) or is_computed(self.form.rows):
+            return False
+        elements = (self.form.depth * self.form.column_count).constant
+        few = elements is not None and elements * self.total.itemsize <= PANELS_FOR_ALL
+        return few and self.form.dot.op.name == "dot"
 
     @property
     def batches(self) -> Shape:
@@ -106,12 +122,12 @@ class MatrixPlan:
     def _parts(self) -> tuple[Symbol, Symbol]:
         """Of a task, but for the batch."""
         if self.run is None:
-            return PANEL, BLOCK
+            return (BLOCK, PANEL) if self.rows_first else (PANEL, BLOCK)
         return (BLOCK if self.run.index is PANEL else PANEL), RUN
 
     @property
     def extents(self) -> Shape:
-        """Of the parts of a task: tasks of one panel follow each other, it stays in the cache."""
+        """Of the parts of a task: those that have the first in common follow each other."""
         sizes = {PANEL: self.panels, BLOCK: self.blocks, RUN: Dim.of(RUNS)}
         return (*self.batches, *(sizes[part] for part in self._parts))
 
@@ -198,6 +214,13 @@ class MatrixPlan:
 
 COPIES_PAY_AFTER = 4
 """Blocks of rows for which one copy of a panel is used: it costs a few percent of their work."""
+
+
+PANELS_FOR_ALL = 256 << 10
+"""Bytes that stay in the second level of a thread's cache, beside rows and results."""
+
+TILES_OF_ROWS_FIRST = 4
+"""Of a block, where blocks come first: few, as blocks are what threads share."""
 
 
 def total_of(dtype: DType) -> DType:

@@ -38,6 +38,23 @@ def test_text() -> None:
     assert "@ x1[64*p] strides [n2, 1] over n1" in text
 
 
+@ash.jit
+def small(x: ash.f32["m", 64], w: ash.f32[64, 1024]):
+    return x @ w
+
+
+@ash.jit
+def large(x: ash.f32["m", 64], w: ash.f32[64, 1025]):
+    return x @ w
+
+
+def test_threads_share_the_rows_of_products_with_small_weights() -> None:
+    """Panels are the faster part of a task's number, and blocks of rows short."""
+    first, second = (kernel_text(lowered(f, PACKED).kernel) for f in (small, large))
+    assert "b = index (t//16) < max((n0 + 23)//24, 1)" in first
+    assert "p = index (t//((n0 + 95)//96)) < 17" in second
+
+
 def test_sizes_known_to_be_zero() -> None:
     @ash.jit
     def nothing(x: ash.f32[0, 4], w: ash.f32[4, "n"]):
