@@ -70,6 +70,29 @@ def test_parameters_are_constants_until_they_change() -> None:
     assert graph.executable is not first
 
 
+class Tied(torch.nn.Module):
+    """Tokens in, scores of all tokens out, by one matrix."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.table = torch.nn.Embedding(4099, 67)
+
+    def forward(self, ids: Any) -> Any:
+        return torch.nn.functional.linear(self.table(ids), self.table.weight)
+
+
+def test_a_tied_parameter_is_held_once_until_it_changes() -> None:
+    module, ids = Tied().eval(), torch.randint(0, 4099, (3, 5))
+    fast = compiled(module)
+    for _ in range(2):
+        torch.testing.assert_close(fast(ids), module(ids), rtol=1e-4, atol=1e-4)
+        (graph,) = compiled_graphs()
+        assert graph.executable is not None
+        assert graph.executable.memory().weights < 1.1 * module.table.weight.nbytes
+        module.table.weight[:, 3:] *= -2
+
+
 class Broken(torch.nn.Module):
     """A graph break, an integer argument, views and sizes among the results, a write to x."""
 

@@ -17,6 +17,7 @@ from anyshape.base.errors import (
     DimError,
     DimMismatchError,
     DTypeError,
+    ForkedCallError,
     OperandError,
     OptionError,
     RankMismatchError,
@@ -148,6 +149,19 @@ def test_executor() -> None:
     assert message_of(OptionError, lambda: ash.compile(pair, executor=name)) == (
         "executor='fast' is not one of native, stepwise, reference\n"
         "fix: set executor to one of native, stepwise, reference, or unset it"
+    )
+
+
+def test_a_fork_in_the_middle_of_a_call() -> None:
+    """When that happens is in tests/unit/runtime/signal_scenarios.py."""
+
+    def fail() -> None:
+        raise ForkedCallError
+
+    assert message_of(ForkedCallError, fail) == (
+        "this process was forked in the middle of the call, by a handler of a signal, and has "
+        "none of the threads that worked on it\n"
+        "fix: call again"
     )
 
 

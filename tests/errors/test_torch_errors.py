@@ -17,6 +17,7 @@ from anyshape.base.errors import (
     AxisNameConflictError,
     DimMismatchError,
     DTypeError,
+    ForkedCaptureError,
     InputError,
     RankMismatchError,
     TraceError,
@@ -44,6 +45,17 @@ def test_unknown_parts_are_counted_and_placed() -> None:
         "  aten.a.default (1)\n"
         "  aten.b.default (3) at m.py:3, m.py:9\n"
         "fix: leave them out"
+    )
+
+
+def test_a_capture_in_a_child_of_another() -> None:
+    def fail() -> None:
+        raise ForkedCaptureError
+
+    assert message_of(ForkedCaptureError, fail) == (
+        "this process was forked while another thread captured a torch model, and here torch is in "
+        "the middle of that for ever\n"
+        "fix: compile models before forking, or start the process with 'spawn'"
     )
 
 

@@ -22,6 +22,7 @@ from anyshape.ir.text.parser import parse
 from anyshape.ir.verify import verify
 from anyshape.passes import Canonicalize, EliminateDead, Fold, Pass, run_passes
 from anyshape.passes.fuse import Fuse
+from anyshape.passes.narrowing import Narrowing
 from anyshape.passes.segments import Segments
 
 HERE = Path(__file__).parent
@@ -29,10 +30,10 @@ FILES = sorted(HERE.glob("*.ash"))
 SEPARATOR = "-" * 80 + "\n"
 UPDATE = bool(os.environ.get("ANYSHAPE_UPDATE_GOLDEN"))
 
-PASSES: dict[str, Pass] = {
-    step.name: step
-    for step in (Canonicalize(), Fold(), EliminateDead(), Fuse(), Segments(inside=(Fuse(),)))
-}
+STEPS = (
+    Canonicalize(), Fold(), EliminateDead(), Narrowing(), Fuse(), Segments(inside=(Fuse(),)),
+)  # fmt: skip
+PASSES: dict[str, Pass] = {step.name: step for step in STEPS}
 
 
 def weights() -> WeightStore:

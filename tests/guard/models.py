@@ -66,6 +66,15 @@ def elements(x: ash.f32["a", "v"], ids: ash.i32["b"]):
     return ash.take(x, ids, axis=1) + 1.0
 
 
+TIED = weight(4161, 65)
+
+
+@ash.jit
+def tied(ids: ash.i64["a"], more: ash.i32["b"]):
+    rows = ash.softmax(ash.take(TIED, ids, axis=0))
+    return rows, ash.einsum("bk,vk->bv", ash.take(TIED, more, axis=0), TIED)
+
+
 SCATTERED = """
 axes { a: 0.. b: 0.. c: 0.. }
 graph slices(x: f32[a, b], i: i64[c], u: f32[c, b], v: f32[a, c]) -> (f32[a, b], f32[a, b]) {
@@ -245,7 +254,7 @@ def of(*models: ash.Jitted[..., Any] | str) -> Callable[[], tuple[Graph, ...]]:
 FAMILIES = {
     "map": of(elementwise, narrow, casts),
     "movement": of(transposes, pads, concats, slices),
-    "gather": of(gathers, elements),
+    "gather": of(gathers, elements, tied),
     "scatter": of(SCATTERED, SCATTERED_ALONG),
     "sort": of(SORTED),
     "row": of(normalized, reductions, narrow_rows),

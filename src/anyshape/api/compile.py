@@ -11,6 +11,7 @@ from anyshape.api.jit import Jitted
 from anyshape.base.errors import InputError, OptionError
 from anyshape.base.options import Options
 from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph
+from anyshape.frontend.capturing import capturing
 from anyshape.ir.graph import Graph
 
 if TYPE_CHECKING:
@@ -107,16 +108,17 @@ def compile(
             raise OptionError("consume", "True", "left out: a graph's weights are held once anyway")
         return made(source if isinstance(source, Graph) else source.graph)
     if _is_of_torch(source):
-        from anyshape.api.consume import giving_up  # noqa: PLC0415  torch is optional
-        from anyshape.api.torch_compile import captured_model  # noqa: PLC0415
-        from anyshape.api.torch_module import (  # noqa: PLC0415
-            CompiledModule,
-            donated_names,
-            refuse_updates,
-        )
+        with capturing():
+            from anyshape.api.consume import giving_up  # noqa: PLC0415  torch is optional
+            from anyshape.api.torch_compile import captured_model  # noqa: PLC0415
+            from anyshape.api.torch_module import (  # noqa: PLC0415
+                CompiledModule,
+                donated_names,
+                refuse_updates,
+            )
 
-        shapes = axes, dynamic_shapes, names or {}
-        found = captured_model(source, args, kwargs or {}, *shapes, consume=consume)
+            shapes = axes, dynamic_shapes, names or {}
+            found = captured_model(source, args, kwargs or {}, *shapes, consume=consume)
         donate = donated_names(found, choices.donate)
         if choices.result_cache is not None:
             refuse_updates(found.imported)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, cast
 
 from functorch.compile import make_boxed_func  # pyright: ignore[reportMissingTypeStubs]
@@ -21,6 +20,7 @@ from torch._guards import TracingContext
 
 from anyshape.api.torch_module import graph_arrays, returned_leaves
 from anyshape.base.errors import AnyshapeError, OptionError, TraceError
+from anyshape.base.fork_lock import WorkLock
 from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph
 from anyshape.frontend.dynamo import import_fx_graph
 from anyshape.frontend.torch_export import entries
@@ -72,7 +72,7 @@ class DynamoGraph:
         self.options = options
         self._constants = tuple(constants)
         self._compiled: _Compiled | None = None
-        self._lock = Lock()
+        self._lock = WorkLock()
 
     @property
     def executable(self) -> Executable | None:

@@ -16,7 +16,6 @@ import functools
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from threading import RLock
 from typing import Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
 
 from numpy import ndarray
@@ -24,6 +23,8 @@ from numpy import ndarray
 from anyshape.api.arguments import Binder, sort_arguments
 from anyshape.api.traced import TracedProgram
 from anyshape.base.errors import DTypeError, TraceError
+from anyshape.base.fork_lock import WorkLock
+from anyshape.base.lazy import lazy_property
 from anyshape.base.location import caller_location
 from anyshape.base.options import Options
 from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph
@@ -66,7 +67,7 @@ class Jitted(Generic[P, R]):
         self._parameters: Parameters | None = None
         self._programs: OrderedDict[StaticKey, TracedProgram] = OrderedDict()
         self._only: TracedProgram | None = None  # where arguments are arrays, nothing else
-        self._lock = RLock()
+        self._lock = WorkLock()
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -118,15 +119,15 @@ class Jitted(Generic[P, R]):
     def _name(self) -> str:
         return getattr(self._function, "__name__", type(self._function).__name__)
 
-    @functools.cached_property
+    @lazy_property
     def _signature(self) -> inspect.Signature:
         return inspect.signature(self._function)
 
-    @functools.cached_property
+    @lazy_property
     def _binder(self) -> Binder:
         return Binder(self._signature)
 
-    @functools.cached_property
+    @lazy_property
     def _takes_arrays_only(self) -> bool:
         """Whether each parameter is one array that may be passed by position: calls are short."""
         parameters = self._declared({})

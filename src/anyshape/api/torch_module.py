@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from threading import Lock
 from typing import Any, assert_never
 
 import numpy as np
 from torch.utils import _pytree as pytree
 
 from anyshape.base.errors import OptionError, ResultCacheError
+from anyshape.base.fork_lock import call_lock
 from anyshape.execute import Executable
 from anyshape.execute.executor import StepRun
 from anyshape.execute.tensors import as_numpy, as_torch
@@ -54,7 +54,7 @@ class CompiledModule(Executable):
         self._form = captured.form
         self._imported = captured.imported
         self._state = dict(captured.imported.state)
-        self._one_by_one = Lock() if self._state else nullcontext()
+        self._one_by_one = call_lock() if self._state else nullcontext()
         self._passes_on = _passes_on(captured)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
 from typing import Any, NoReturn
 
+from anyshape.base.fork_lock import WorkLock
 from anyshape.execute import Executable, Run
 from anyshape.frontend.builder.function import TracedFunction
 from anyshape.frontend.builder.pytree import LEAF, Branch, Structure, unflatten
@@ -19,7 +19,7 @@ class TracedProgram:
         self.traced = traced
         self.arity = len(traced.graph.inputs)
         self._make = make
-        self._lock = Lock()
+        self._lock = WorkLock()
         self._executable: Executable | None = None
         self._run: Run = _not_compiled
         self._is_bare = traced.result == LEAF

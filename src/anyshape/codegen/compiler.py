@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from threading import Lock
+from threading import Lock  # noqa: TID251  of a Compiler, which no child uses
 
 from anyshape.codegen.cache import ObjectCache, object_key
 from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning
@@ -21,7 +21,11 @@ _Work = Mapping[str, Source]  # by key
 
 
 class Compiler:
-    """Compiles for one target, on at most `cpus` CPUs. Safe to use from any thread."""
+    """Compiles for one target, on at most `cpus` CPUs. Safe to use from any thread.
+
+    Not in a child of a fork, whose parent may have begun work that nobody there goes on with: every
+    compile of a graph has a Compiler of its own.
+    """
 
     def __init__(
         self,

@@ -61,9 +61,14 @@ class Assembled:
 
 
 def assemble(
-    plan: Schedule, bindings: BindingPlan, compiler: Compiler, options: RunOptions | None = None
+    plan: Schedule,
+    bindings: BindingPlan,
+    compiler: Compiler,
+    options: RunOptions | None = None,
+    *,
+    perf_map: bool = False,
 ) -> Assembled:
-    """Compiles, loads and links everything a schedule needs."""
+    """Compiles, loads and links everything a schedule needs; see `Options.perf_map`."""
     words = Words()
     weights = _Weights(plan)
     kernels = tuple(way.variant.kernel for step in plan.steps for way in step.choices)
@@ -71,7 +76,8 @@ def assemble(
     steps = [_step(step, words) for step in plan.steps]
     outputs = _outputs(plan, words)
     generated = [kernel for kernel in kernels if not kernel.native]
-    loaded = loaded_code(compiler, [*generated, program_text(bindings, words)])
+    sources = [*generated, program_text(bindings, words)]
+    loaded = loaded_code(compiler, sources, perf_map=perf_map)
     codes = loaded.codes
     addresses = _addresses(kernels, codes)
     linked = (

@@ -20,6 +20,7 @@ from anyshape.execute.tensors import as_numpy
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import tensor_inputs
 from anyshape.ir.opdef import Trait
+from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
 from anyshape.runtime.failures import MemoryLimitExceededError
@@ -115,6 +116,9 @@ class CachingExecutor:
 
     def kernels(self) -> KernelSummary:
         return self.executor.kernels()
+
+    def decisions(self) -> tuple[Decision, ...]:
+        return self.executor.decisions()
 
 
 def _fits(results: Sequence[Array], limits: RunLimits) -> bool:

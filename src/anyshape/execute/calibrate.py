@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from threading import Lock
 from typing import cast
 
 import numpy as np
 
+from anyshape.base.fork_lock import WorkLock
 from anyshape.base.options import Options
 from anyshape.codegen.private_folder import open_private_folder, read_file, write_file
 from anyshape.ir.graph import Graph
@@ -56,7 +56,7 @@ def _cache_bytes() -> int:
 
 
 _KNOWN: dict[Path, MachineCosts] = {}  # by folder: what this process has read or measured
-_MEASURING = Lock()  # threads that measure at the same time would measure each other
+_MEASURING = WorkLock()  # threads that measure at the same time would measure each other
 
 
 def _kept_or_measured(folder: Path, compile_graph: CompileGraph) -> MachineCosts:

@@ -35,6 +35,7 @@ from anyshape.passes.causal_masks import CausalMasks
 from anyshape.passes.columns_last import ColumnsLast
 from anyshape.passes.expand import Expand
 from anyshape.passes.fuse import Fuse
+from anyshape.passes.narrowing import Narrowing
 from anyshape.passes.results import OwnResults
 from anyshape.passes.row_products import RowProducts
 from anyshape.passes.segments import Segments, runs_whole
@@ -56,6 +57,7 @@ FIRST: tuple[Pass, ...] = (
     RowProducts(),  # then: products of rows, with what follows them in the same shape
     CausalMasks(),  # then: attention whose mask need not be made
     SharedHeads(),  # then: attention in the form that kernels do best, now that it is plain to see
+    Narrowing(),  # last: slices meet products and attention in their final form
 )
 
 LAST: tuple[Pass, ...] = (
@@ -137,7 +139,8 @@ def _maker(options: Options, choices: Choices, donation: Donation) -> Make:
     def make(graph: Graph) -> Executor:
         bindings = entry_plan(graph)
         plan = schedule(graph, tiling_for(machine().vector_isa), costs, donation)
-        native = NativeExecutor(plan, assemble(plan, bindings, compiler, running), bindings)
+        made = assemble(plan, bindings, compiler, running, perf_map=options.perf_map)
+        native = NativeExecutor(plan, made, bindings)
         return StepwiseExecutor(native) if choices.executor == "stepwise" else native
 
     return make

@@ -204,6 +204,7 @@ class Executable:
             self._host_ops(),
             tuple(self.memory()._asdict().items()),
             self.specialize(**axes).as_text() if axes or self._has_one_shape() else None,
+            self.executor.decisions(),
         )
 
     def _has_one_shape(self) -> bool:

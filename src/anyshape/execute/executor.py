@@ -11,6 +11,7 @@ from anyshape.base.fork_lock import fork_lock
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.specialization import Specialization
 from anyshape.ir.node import Node
+from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
 from anyshape.runtime.failures import MemoryLimitExceededError
@@ -110,3 +111,7 @@ class Executor(Protocol):
     def memory(self) -> ExecutableMemory: ...
 
     def kernels(self) -> KernelSummary: ...
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """What was done and refused after the passes, when memory was planned."""
+        ...

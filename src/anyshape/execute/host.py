@@ -24,6 +24,7 @@ from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import TOKEN_VALUE, Interpreter, check_facts, entry_plan
+from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array, TensorType
 from anyshape.observe.explain import KernelSummary
 from anyshape.passes.segments import host_nodes
@@ -180,6 +181,10 @@ class HostExecutor:
         """Of all segments; a kernel that two of them share is counted twice."""
         found = (astuple(segment.kernels()) for segment in self.segments)
         return KernelSummary(*map(sum, zip(*found, strict=True)))
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Of all segments: what each of them holds is its own."""
+        return tuple(decision for segment in self.segments for decision in segment.decisions())
 
 
 def _numbered(steps: Steps, numbers: Iterator[int]) -> Steps:

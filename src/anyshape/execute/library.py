@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 from weakref import WeakValueDictionary
 
+from anyshape.base.fork_lock import fork_lock
 from anyshape.codegen.compiler import Compiler
 from anyshape.codegen.llvm.emitting import Source
 from anyshape.runtime.code import Code, load_code
 
-_LOCK = Lock()
+_LOCK = fork_lock()
 _LOADED: WeakValueDictionary[str, Code] = WeakValueDictionary()  # by the key of the object
 
 
@@ -32,7 +32,7 @@ class Loaded:
     origins: Origins
 
 
-def loaded_code(compiler: Compiler, sources: Sequence[Source]) -> Loaded:
+def loaded_code(compiler: Compiler, sources: Sequence[Source], *, perf_map: bool = False) -> Loaded:
     """The code of the sources; compiled and loaded if nobody has it yet."""
     keys = [compiler.key(source) for source in sources]
     compiled: list[str] = []
@@ -40,7 +40,7 @@ def loaded_code(compiler: Compiler, sources: Sequence[Source]) -> Loaded:
     missing = {key: s for key, s in zip(keys, sources, strict=True) if key not in codes}
     found = compiler.objects(missing, lambda done, total, kernel: compiled.append(kernel))
     for key, elf_object in found.items():
-        codes[key] = _shared(key, load_code(elf_object))
+        codes[key] = _shared(key, load_code(elf_object, perf_map=perf_map))
     origins = Origins(len(codes) - len(missing), len(missing) - len(compiled), len(compiled))
     return Loaded(tuple(codes[key] for key in keys), origins)
 

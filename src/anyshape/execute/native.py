@@ -21,6 +21,7 @@ from anyshape.execute.specialization import Specialization, split_buffers, weigh
 from anyshape.execute.tensors import shape_of
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Value
+from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array
 from anyshape.loop.printer import kernel_text
 from anyshape.observe.explain import KernelSummary
@@ -140,6 +141,9 @@ class NativeExecutor:
         code_bytes, origins = self.assembled.code_bytes, self.assembled.origins
         where = (origins.memory, origins.disk, origins.compiled)
         return KernelSummary(steps, len(distinct), text_bytes, code_bytes, *where)
+
+    def decisions(self) -> tuple[Decision, ...]:
+        return self.plan.decisions
 
 
 def complete_binding(symbols: Sequence[Symbol], sizes: Mapping[str, int], graph: Graph) -> Binding:

@@ -20,6 +20,7 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import evaluate
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import PARAM
+from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
 from anyshape.runtime.failures import MemoryLimitExceededError
@@ -94,6 +95,10 @@ class ReferenceExecutor:
 
     def kernels(self) -> KernelSummary:
         return KernelSummary()
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Nothing is planned."""
+        return ()
 
 
 def refuse_memory_limit(limit: int | None) -> None:

@@ -14,6 +14,7 @@ from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Out, RunCounter, Steps
 from anyshape.execute.native import NativeExecutor
 from anyshape.execute.specialization import Specialization
+from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
 from anyshape.runtime.failures import MemoryLimitExceededError
@@ -69,3 +70,6 @@ class StepwiseExecutor:
 
     def kernels(self) -> KernelSummary:
         return self._native.kernels()
+
+    def decisions(self) -> tuple[Decision, ...]:
+        return self._native.decisions()

@@ -14,9 +14,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
+from anyshape.base.fork_lock import fork_lock
 from anyshape.base.location import Location
 from anyshape.ir.attrs import Attrs, attr_dims
 from anyshape.ir.types import TensorType, Type
@@ -25,7 +25,7 @@ from anyshape.sym import Dim, Facts, Symbol
 if TYPE_CHECKING:
     from anyshape.ir.opdef import AnyOp
 
-_LOCK = Lock()
+_LOCK = fork_lock()
 
 
 @dataclass(frozen=True, slots=True)

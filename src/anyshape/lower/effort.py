@@ -7,15 +7,17 @@ another matters, a missing term of a few percent does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import Trait
 from anyshape.ir.types import TensorType, Type
 from anyshape.loop import Kernel
+from anyshape.loop.ir import CACHE_LINE
+from anyshape.lower.params import is_param, uses_of
 from anyshape.ops.dot import DotAttrs
-from anyshape.sym import Dim, Symbol, product
+from anyshape.sym import Dim, Symbol, minimum, product
 
 ZERO = Dim.of(0)
 
@@ -63,12 +65,35 @@ WEIGHTS = {
 }  # fmt: skip
 """Ops that take longer than an addition for each element of their result."""
 
+SELECTING = ("gather", "take_along", "slice")
+"""Ops that read of their first operand no more than their result has."""
 
-def region_effort(region: Region) -> Effort:
-    """The effort of a region whose values are each computed once and kept in registers."""
+LINE_ALONE = 4 * CACHE_LINE
+"""Bytes in a row that take as long as one element in a cache line of its own, as measured."""
+
+
+def region_effort(region: Region, packed: Container[int] = ()) -> Effort:
+    """The effort of a region whose values are each computed once and kept in registers.
+
+    Each element that is selected from a `packed` parameter is in a cache line of its own.
+    """
     nodes = sum((_node_effort(node) for node in region.nodes()), Effort())
-    moved = sum((_bytes(type_) for type_ in (*region.params, *region.result_types)), ZERO)
-    return nodes + Effort(bytes=moved)
+    read = sum((_read(region, i, i in packed) for i in range(len(region.params))), ZERO)
+    return nodes + Effort(bytes=sum(map(_bytes, region.result_types), read))
+
+
+def _read(region: Region, param: int, packed: bool) -> Dim:
+    """Bytes of a parameter that are read: all, or what is selected if that is less."""
+    whole = _bytes(region.params[param])
+    uses = uses_of(region, param)
+    if any(is_param(value, param) for value in region.results):
+        return whole
+    if any(use.node.op.name not in SELECTING or use.operand != 0 for use in uses):
+        return whole
+    taken = [use.node.result().tensor for use in uses]
+    if packed:
+        return sum((x.size * LINE_ALONE for x in taken), ZERO)
+    return minimum(whole, sum(map(_bytes, taken), ZERO))
 
 
 def _bytes(type_: Type) -> Dim:

@@ -38,8 +38,9 @@ from anyshape.loop import (
 )
 from anyshape.loop.merge import flat_buffer
 from anyshape.lower.matrix_epilogue import TilePlace, surroundings
-from anyshape.lower.matrix_form import MatrixForm, Panels, param_of, uses_of
+from anyshape.lower.matrix_form import MatrixForm, Panels, param_of
 from anyshape.lower.matrix_plan import PANEL, TASK, TILE, MatrixPlan, flat
+from anyshape.lower.params import uses_of
 from anyshape.passes.dot_epilogue import epilogue_orders
 from anyshape.passes.matrix_sides import Side
 from anyshape.passes.strided_view import StridedView, view_of
@@ -132,7 +133,7 @@ def grouped_form(region: Region, constants: Set[int]) -> tuple[MatrixForm, int] 
 
 def _is_stored(region: Region, weights: int, constants: Set[int]) -> bool:
     """Whether the weights are put in panels before anything runs, in whatever order they are."""
-    return weights in constants and uses_of(region, weights) == 1
+    return weights in constants and len(uses_of(region, weights)) == 1
 
 
 def _form(dot: Node, weights: StridedView, panels: Panels, results: int) -> MatrixForm:

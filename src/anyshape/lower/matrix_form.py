@@ -20,6 +20,7 @@ from typing import cast
 
 from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
+from anyshape.lower.params import uses_of
 from anyshape.passes.dot_epilogue import Order, epilogue_orders, has_run_at_end
 from anyshape.passes.dot_prologue import is_prologue_op
 from anyshape.passes.matrix_sides import Side, side_of
@@ -172,15 +173,6 @@ def _panels(region: Region, constants: Set[int], columns: Side) -> Panels:
     if is_computed(columns):
         return Panels.COMPUTED
     param = param_of(columns)
-    if param in constants and columns.view.is_whole and uses_of(region, param) == 1:
+    if param in constants and columns.view.is_whole and len(uses_of(region, param)) == 1:
         return Panels.STORED
     return Panels.IN_PLACE if columns.is_run_of_free else Panels.COPIED
-
-
-def uses_of(region: Region, param: int) -> int:
-    """How often a parameter is read in the region."""
-    return sum(
-        value.node.op is PARAM and cast(ParamAttrs, value.node.attrs).index == param
-        for node in region.nodes()
-        for value in node.operands
-    )

@@ -75,16 +75,23 @@ class Explanation:
     host_ops: tuple[tuple[str, int], ...]  # ops without a native form, and how often they occur
     held: tuple[tuple[str, int], ...]  # what occupies memory between calls, in bytes
     specialization: str | None = None  # the plan at a binding, if one was given
+    planned: tuple[Decision, ...] = ()  # decisions about memory, after the passes
 
     @property
     def applied(self) -> tuple[Group, ...]:
         """What was done."""
-        return tuple(_groups(d for report in self.passes for d in report.taken))
+        return tuple(_groups(d for d in self._decisions if d.taken))
 
     @property
     def refused(self) -> tuple[Group, ...]:
         """What was considered and not done."""
-        return tuple(_groups(d for report in self.passes for d in report.refused))
+        return tuple(_groups(d for d in self._decisions if not d.taken))
+
+    @property
+    def _decisions(self) -> Iterator[Decision]:
+        for report in self.passes:
+            yield from report.decisions
+        yield from self.planned
 
     def __str__(self) -> str:
         sections = (
@@ -100,9 +107,10 @@ class Explanation:
         return "\n\n".join("\n".join(_section(*part)) for part in sections if part[1])
 
     def _listed(self, groups: tuple[Group, ...], field: str) -> list[str]:
-        """What passes decide comes before rules, most of which only find that nothing is to do."""
-        passes = {report.name for report in self.passes}
-        ordered = sorted(groups, key=lambda group: (group.rule not in passes, -group.count))
+        """What plan and passes decide comes before rules, most of which only find that nothing is
+        to do."""
+        ranks = {report.name: 1 for report in self.passes} | {d.rule: 0 for d in self.planned}
+        ordered = sorted(groups, key=lambda group: (ranks.get(group.rule, 2), -group.count))
         lines = [f"  {group}" for group in ordered[:GROUPS_SHOWN]]
         left = len(ordered) - len(lines)
         return [*lines, f"  and {amount(left, 'group')} more, in `.{field}`"] if left else lines

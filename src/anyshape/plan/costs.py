@@ -65,10 +65,16 @@ class Choice:
 def choices(lowered: Lowered, region: Region, costs: MachineCosts) -> tuple[Choice, ...]:
     """The ways to do a step, the lowering's own kernel first."""
     names = lowered.names
-    effort = lowered.effort.substitute(names) if lowered.effort else region_effort(region)
-    own = Variant(lowered.name, lowered.kernel, effort)
+    own = Variant(lowered.name, lowered.kernel, _effort(lowered, region))
     others = (Variant(v.name, v.kernel, v.effort.substitute(names)) for v in lowered.others)
     return tuple(_choice(variant, lowered, costs) for variant in (own, *others))
+
+
+def _effort(lowered: Lowered, region: Region) -> Effort:
+    """Of the lowering's own kernel, in sizes of the graph."""
+    if lowered.effort is None:
+        return region_effort(region, lowered.packed)
+    return lowered.effort.substitute(lowered.names)
 
 
 def _choice(variant: Variant, lowered: Lowered, costs: MachineCosts) -> Choice:

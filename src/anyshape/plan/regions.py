@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from anyshape.ir.node import Node, Region, Value
 from anyshape.lower.kernel import Lowered, lower_region
+from anyshape.lower.lookup import reading_panels
+from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import Tiling
 from anyshape.ops.source import ConstantAttrs
 from anyshape.plan.accesses import copied_from, overwritable
@@ -31,6 +34,12 @@ class RegionKernels:
     copied: tuple[int, Dim] | None
 
 
+NO_TABLES: Mapping[Value, Packing] = {}
+
+Packed = tuple[tuple[int, Packing], ...]
+"""Parameters that are looked up in panels, and how they are packed."""
+
+
 class RegionLibrary:
     """Equal regions are lowered once: the layers of a model are all alike."""
 
@@ -38,18 +47,30 @@ class RegionLibrary:
         self.facts = facts
         self.tiling = replace(tiling, threads=costs.threads)
         self.costs = costs
-        self._known: dict[tuple[Region, frozenset[int]], RegionKernels] = {}
+        self._known: dict[tuple[Region, frozenset[int], Packed], RegionKernels] = {}
 
-    def kernels(self, node: Node) -> RegionKernels:
-        """Those of a kernel node; it matters which of its operands are constants."""
-        region = node.regions[0]
-        constants = frozenset(i for i, v in enumerate(node.operands) if _is_constant(v))
-        if (region, constants) not in self._known:
-            self._known[region, constants] = self._lowered(region, constants)
-        return self._known[region, constants]
+    def kernels(self, node: Node, tables: Mapping[Value, Packing] = NO_TABLES) -> RegionKernels:
+        """Those of a kernel node; it matters which of its operands are constants.
 
-    def _lowered(self, region: Region, constants: frozenset[int]) -> RegionKernels:
-        lowered = lower_region(region, self.facts, constants, self.tiling)
+        Where it looks one of the `tables` up, it does so in panels.
+        """
+        constants = frozenset(i for i, v in enumerate(node.operands) if is_constant(v))
+        found = self._kernels(node.regions[0], constants, ())
+        packed = tuple(
+            (i, tables[v])
+            for i, v in enumerate(node.operands)
+            if v in tables and i not in found.lowered.packed
+        )
+        return self._kernels(node.regions[0], constants, packed) if packed else found
+
+    def _kernels(self, region: Region, constants: frozenset[int], packed: Packed) -> RegionKernels:
+        key = region, constants, packed
+        if key not in self._known:
+            self._known[key] = self._lowered(*key)
+        return self._known[key]
+
+    def _lowered(self, region: Region, constants: frozenset[int], packed: Packed) -> RegionKernels:
+        lowered = self._lower(region, constants, dict(packed))
         ways = choices(lowered, region, self.costs)
         kernels = [way.variant.kernel for way in ways]
         allowed = reduce(frozenset[tuple[int, int]].__and__, map(overwritable, kernels))
@@ -58,6 +79,13 @@ class RegionLibrary:
         (kernel,) = kernels
         return RegionKernels(lowered, ways, allowed, copied_onto(kernel), copied_from(kernel))
 
+    def _lower(
+        self, region: Region, constants: frozenset[int], packed: Mapping[int, Packing]
+    ) -> Lowered:
+        given = reading_panels(region, packed, self.facts) if packed else region
+        lowered = lower_region(given, self.facts, constants, self.tiling)
+        return replace(lowered, packed=packed) if packed else lowered
 
-def _is_constant(value: Value) -> bool:
+
+def is_constant(value: Value) -> bool:
     return isinstance(value.node.attrs, ConstantAttrs)

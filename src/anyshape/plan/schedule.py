@@ -22,6 +22,7 @@ from typing import cast
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import PARAM, Trait
+from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import TensorType
 from anyshape.loop.ir import workspace_bytes
 from anyshape.lower.kernel import Lowered
@@ -49,6 +50,7 @@ from anyshape.plan.order import ordered_nodes
 from anyshape.plan.regions import RegionKernels, RegionLibrary
 from anyshape.plan.self_copies import without_copy
 from anyshape.plan.starts import input_of, starts_of
+from anyshape.plan.tables import tables_of
 from anyshape.sym import Answer, Dim, FactScope, LessEqual
 
 DEFAULT_COSTS = MachineCosts()
@@ -84,7 +86,8 @@ class StepPlan:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Everything of level 1 but the machine code. `starts`: inputs by the outputs begun there."""
+    """Everything of level 1 but the machine code. `starts`: inputs by the outputs begun there;
+    `decisions`: about the memory of constants."""
 
     graph: Graph
     buffers: tuple[BufferPlan, ...]
@@ -92,6 +95,7 @@ class Schedule:
     window: int
     donation: Donation
     starts: Mapping[int, int]
+    decisions: tuple[Decision, ...]
 
 
 def schedule(
@@ -119,6 +123,7 @@ class _Scheduler:
         self.graph = graph
         self.donation = donation
         self.library = RegionLibrary(graph.facts, tiling, costs)
+        self.tables = tables_of(graph, self.library)
         self.window = window_for(costs.threads)
         self.scope = FactScope.of(graph.facts)
         self.buffers: list[Value | _Workspace] = []
@@ -145,7 +150,10 @@ class _Scheduler:
         steps = tuple(map(without_copies, self.steps, self.touched, repeat(begun)))
         outputs = outputs_of(self.graph)
         by_output = {outputs.index(result): input_of(start) for result, start in starts.items()}
-        return Schedule(self.graph, buffers, steps, self.window, self.donation, by_output)
+        decisions = self.tables.decisions
+        return Schedule(
+            self.graph, buffers, steps, self.window, self.donation, by_output, decisions
+        )
 
     def _add(self, node: Node) -> None:
         """Constants have buffers as soon as a kernel reads them, for each form that is read."""
@@ -179,7 +187,7 @@ class _Scheduler:
     # --- steps --------------------------------------------------------------------------------
 
     def _add_kernel(self, node: Node) -> None:
-        kernels = self.library.kernels(node)
+        kernels = self.library.kernels(node, self.tables.packings)
         if not self._add_copy(node, kernels):
             self._add_step(node, kernels)
 

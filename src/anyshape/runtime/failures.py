@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from anyshape.base.errors import AnyshapeError, OutOfMemoryError
+from anyshape.base.errors import AnyshapeError, ForkedCallError, OutOfMemoryError
 
 __all__ = [
     "CheckFailedError",
+    "ForkedCallError",
     "ImpossibleSizeError",
     "InputCountError",
     "InputDtypeError",

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import reduce, wraps
 from math import prod
 from numbers import Integral
-from threading import Lock
 from typing import ClassVar, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from anyshape.base.errors import DimError
+from anyshape.base.fork_lock import fork_lock
 from anyshape.base.lexer import Cursor
 from anyshape.sym.choice import broadcast_of, maximum_of, minimum_of
 from anyshape.sym.dim_print import dim_text, operand_text
@@ -42,7 +42,7 @@ from anyshape.sym.terms import (
     times,
 )
 
-_LOCK = Lock()
+_LOCK = fork_lock()
 _R = TypeVar("_R")
 
 

@@ -7,10 +7,10 @@ only `division.py` and `choice.py` make them, after their rules have found nothi
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Self
 from weakref import WeakValueDictionary
 
+from anyshape.base.fork_lock import fork_lock
 from anyshape.sym.symbol import Symbol
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SortKey = tuple[object, ...]
 
-_LOCK = Lock()
+_LOCK = fork_lock()
 
 
 class Compound:

@@ -7,16 +7,16 @@ A *fresh* symbol (`?3`) is an unnamed dynamic size, equal to nothing else until 
 from __future__ import annotations
 
 import re
-from threading import Lock
 from typing import ClassVar, Final
 from weakref import WeakValueDictionary
 
+from anyshape.base.fork_lock import fork_lock
 from anyshape.base.lexer import is_name, quoted
 
 # Words with a meaning of their own inside dims and predicates; an axis of that name is quoted.
 RESERVED: Final = frozenset({"min", "max", "ceildiv", "bcast", "broadcastable"})
 
-_LOCK = Lock()
+_LOCK = fork_lock()
 _FRESH = re.compile(r"\?[0-9]*")
 
 SymbolKey = tuple[int, str]

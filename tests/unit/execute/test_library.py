@@ -59,6 +59,33 @@ def test_code_goes_with_its_last_user(monkeypatch: pytest.MonkeyPatch) -> None:
         compile_graph(graph, options)
 
 
+def test_perf_is_told_of_all_code_if_asked() -> None:
+    """In a process of its own: the map is the process's."""
+    script = PERF_SCRIPT.replace("MODEL", repr(MODEL))
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    had_any, *names = done.stdout.split()
+    assert had_any == "False"
+    assert {"bind", "kernel", "shape"} <= set(names)
+
+
+PERF_SCRIPT = """
+import os
+from pathlib import Path
+from anyshape.base.options import Options
+from anyshape.execute import compile_graph
+from anyshape.ir import parse
+perf_map = Path(f"/tmp/perf-{os.getpid()}.map")
+perf_map.unlink(missing_ok=True)
+compile_graph(parse(MODEL), Options())
+had_any = perf_map.exists()
+compile_graph(parse(MODEL), Options(perf_map=True))
+print(had_any, *sorted({line.split()[2] for line in perf_map.read_text().splitlines()}))
+perf_map.unlink()
+"""
+
+
 def _refuse(sources: list[object], *_: object, **__: object) -> list[bytes]:
     assert not sources, "compiled again"
     return []

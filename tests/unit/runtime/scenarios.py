@@ -16,13 +16,18 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator, default_rng  # now: a child may find its import half done
 from tests.unit.runtime.disk_scenarios import damaged_entries, full_disk, unreadable_folder
 from tests.unit.runtime.duration import seconds_to_test
+from tests.unit.runtime.fork_scenarios import compile_while_children_live, fork_during_compiles
 from tests.unit.runtime.graphs import chain_program, chain_reference
+from tests.unit.runtime.signal_scenarios import (
+    calls_in_handlers,
+    forks_in_handlers,
+    interrupt_of_a_long_call,
+)
 
 import anyshape as ash
 from anyshape.runtime.program import Program
@@ -167,40 +172,6 @@ def interrupts_of_executables() -> None:
     assert (cache.bytes, len(cache)) == (0, 0)
 
 
-@ash.jit
-def slow(x: ash.f32["n", 512], w: ash.f32[512, 512]):
-    for _ in range(8):
-        x = ash.tanh(x @ w)
-    return x
-
-
-def interrupted_early(executable: Any, x: Any, w: Any, whole: float) -> bool:
-    """Whether a call that takes `whole` seconds ends long before when it is interrupted."""
-    timer = threading.Timer(whole / 10, os.kill, (os.getpid(), signal.SIGINT))
-    start = time.monotonic()
-    timer.start()
-    try:
-        executable(x, w)
-        timer.join()  # the interrupt comes here at the latest
-    except KeyboardInterrupt:
-        return time.monotonic() - start < 0.7 * whole
-    return False
-
-
-def interrupt_of_a_long_call() -> None:
-    """Ctrl-C during a call that takes long: it ends soon, and the next one is complete."""
-    executable = ash.compile(slow)
-    rng = default_rng(0)
-    x, w = rng.random((16384, 512), np.float32), rng.random((512, 512), np.float32) / 100
-    expected = executable(x, w)[0]
-    start = time.monotonic()
-    executable(x, w)
-    whole = time.monotonic() - start
-    calls = (interrupted_early(executable, x, w, whole) for _ in range(5))
-    assert any(calls), "no call ended soon"  # one may meet a busy machine, five do not
-    assert np.array_equal(executable(x, w)[0], expected)
-
-
 def exit_with_running_threads() -> None:
     """The interpreter ends while daemon threads are anywhere in their calls."""
     start_callers(chain_program(cache_entries=3), 4)
@@ -268,9 +239,13 @@ def only_the_cpus_that_are_allowed() -> None:
 SCENARIOS: dict[str, Callable[[], None]] = {
     scenario.__name__: scenario
     for scenario in (
+        calls_in_handlers,
+        compile_while_children_live,
         damaged_entries,
         exit_with_running_threads,
+        fork_during_compiles,
         fork_during_runs,
+        forks_in_handlers,
         full_disk,
         interrupt_of_a_long_call,
         interrupts_at_random_times,

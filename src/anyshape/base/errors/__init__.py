@@ -13,6 +13,7 @@ from anyshape.base.errors.calls import (
     CapabilityError,
     DeadlineError,
     DTypeError,
+    ForkedCallError,
     InputError,
     MemoryLimitError,
     OptionError,
@@ -39,6 +40,7 @@ from anyshape.base.errors.graphs import (
 )
 from anyshape.base.errors.models import (
     ConsumedError,
+    ForkedCaptureError,
     TraceError,
     UnsupportedError,
     UnsupportedModelError,
@@ -86,6 +88,8 @@ __all__ = [
     "EvaluationError",
     "FactConflictError",
     "FactViolationError",
+    "ForkedCallError",
+    "ForkedCaptureError",
     "InputError",
     "MemoryLimitError",
     "OperandError",

@@ -120,6 +120,17 @@ class DeadlineError(AnyshapeError, TimeoutError):
         )
 
 
+class ForkedCallError(AnyshapeError):
+    """A call during which a handler of a signal forked, in the child."""
+
+    def message(self) -> str:
+        return joined(
+            "this process was forked in the middle of the call, by a handler of a signal, and has "
+            "none of the threads that worked on it",
+            "fix: call again",
+        )
+
+
 class OptionError(AnyshapeError, ValueError):
     """An option or environment variable whose value cannot be understood."""
 

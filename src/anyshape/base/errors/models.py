@@ -74,3 +74,14 @@ class ConsumedError(AnyshapeError):
             f"{self.model} has given its weights to the model that was compiled from it",
             "fix: call the compiled model, or compile without consume=True",
         )
+
+
+class ForkedCaptureError(AnyshapeError):
+    """A torch model to be captured in a process that was forked in the middle of a capture."""
+
+    def message(self) -> str:
+        return joined(
+            "this process was forked while another thread captured a torch model, and here torch "
+            "is in the middle of that for ever",
+            "fix: compile models before forking, or start the process with 'spawn'",
+        )

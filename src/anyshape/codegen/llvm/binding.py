@@ -11,7 +11,10 @@ from collections.abc import Iterable
 from enum import Enum
 from functools import cache
 from importlib import import_module
+from threading import RLock  # noqa: TID251  as a type
 from typing import Protocol, cast
+
+from anyshape.base.fork_lock import call_lock, take_at_forks
 
 
 class Resource(Protocol):
@@ -98,9 +101,28 @@ class CpuFeatures(Protocol):
     def flatten(self) -> str: ...
 
 
+class CallLock(Protocol):
+    """What llvmlite holds during each call. The lock itself is inside; a fork must wait for it."""
+
+    _lock: RLock
+
+
+class Library(Protocol):
+    """LLVM's functions, each behind the same lock."""
+
+    _lock: CallLock
+
+
+class ForeignFunctions(Protocol):
+    """The module `llvmlite.binding.ffi`."""
+
+    lib: Library
+
+
 class Binding(Protocol):
     """The module `llvmlite.binding`. Every call takes one global lock."""
 
+    ffi: ForeignFunctions
     Target: TargetRegistry
 
     def initialize_all_targets(self) -> None: ...
@@ -113,10 +135,21 @@ class Binding(Protocol):
     def create_pass_builder(self, tm: TargetMachine, pto: TuningOptions) -> PassBuilder: ...
 
 
+LOADING = call_lock()
+"""Held while modules are imported that are not imported from the start: a child would wait for ever
+for one that another thread was importing."""
+
+
 @cache
 def load_llvm() -> Binding:
-    """LLVM, loaded and ready to generate code for every target that it was built with."""
-    llvm = cast("Binding", import_module("llvmlite.binding"))
+    """LLVM, loaded and ready to generate code for every target that it was built with.
+
+    Forks wait for the end of a call that another thread makes: in the child LLVM is whole, and its
+    lock is free.
+    """
+    with LOADING:
+        llvm = cast("Binding", import_module("llvmlite.binding"))
+    take_at_forks(llvm.ffi.lib._lock._lock)  # pyright: ignore[reportPrivateUsage]  no other way
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm

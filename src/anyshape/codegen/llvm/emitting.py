@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from anyshape.codegen.llvm.binding import LOADING
 from anyshape.codegen.llvm.compile import kernel_name
 from anyshape.codegen.llvm.target import Target
 from anyshape.loop import Kernel
@@ -35,6 +36,7 @@ def llvm_text(source: Source, target: Target) -> str:
     """LLVM IR of a source; see `anyshape.codegen.llvm.emit`."""
     if isinstance(source, str):
         return source
-    from anyshape.codegen.llvm.emit import emit_kernel  # noqa: PLC0415 - a heavy package
+    with LOADING:
+        from anyshape.codegen.llvm.emit import emit_kernel  # noqa: PLC0415 - a heavy package
 
     return emit_kernel(source, target, KERNEL)

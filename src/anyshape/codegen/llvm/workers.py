@@ -16,11 +16,12 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock, Thread  # noqa: TID251  of a batch, whose threads no child has
 from types import TracebackType
 from typing import TypeAlias
 
 from anyshape.base.errors import CompileError
+from anyshape.base.fork_lock import fork_lock
 from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning, compile_object
 from anyshape.codegen.llvm.emitting import Source, llvm_text, source_name, source_text
 from anyshape.codegen.llvm.target import Target
@@ -160,6 +161,11 @@ main()
 _PACKAGE_FOLDER = str(Path(__file__).parents[2])
 
 
+_STARTING = fork_lock()
+"""A child that is forked while a process starts has its pipes, and whoever starts it waits for the
+end of one of them: so no fork meanwhile."""
+
+
 def _drive(batch: _Batch, target: Target, tuning: Tuning) -> None:
     """Let a worker of our own work on the batch. Without one, the others do it all."""
     with suppress(OSError), _Worker(target, tuning) as worker:
@@ -171,12 +177,13 @@ class _Worker:
 
     def __init__(self, target: Target, tuning: Tuning) -> None:
         self._settings = encode_settings(target, tuning)
-        self._process: subprocess.Popen[bytes] = subprocess.Popen(
-            [sys.executable, "-c", _BOOTSTRAP, _PACKAGE_FOLDER, *sys.path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # an interrupt is ours to handle
-        )
+        with _STARTING:
+            self._process: subprocess.Popen[bytes] = subprocess.Popen(
+                [sys.executable, "-c", _BOOTSTRAP, _PACKAGE_FOLDER, *sys.path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,  # an interrupt is ours to handle
+            )
         assert self._process.stdin
         assert self._process.stdout
         self._requests, self._answers = self._process.stdin, self._process.stdout
@@ -208,7 +215,8 @@ class _Worker:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._process.kill()  # it has nothing to do, and a child of ours may keep its input open
         with suppress(BrokenPipeError):
-            self._requests.close()  # the end of its input ends the worker
+            self._requests.close()
         self._answers.close()
         self._process.wait()

@@ -1,11 +1,13 @@
-"""A model as a captured program: a module that is exported here, or a program that the user has."""
+"""A model as a captured program: a module that is exported here, or a program that the user has.
+
+One capture at a time: callers are inside `frontend.capturing`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import RLock
 from typing import Any
 
 import torch
@@ -20,9 +22,6 @@ from anyshape.frontend.torch_export.importer import import_exported
 from anyshape.frontend.torch_export.naming import naming_of, user_inputs
 from anyshape.frontend.torch_export.program import ImportedProgram
 from anyshape.frontend.torch_export.saved_guards import saved_guards
-
-_ONE_AT_A_TIME = RLock()
-"""While a model is captured, functions of torch are replaced and its settings are others."""
 
 Axes = Mapping[str, Any]
 Names = Mapping[str, str]
@@ -53,7 +52,7 @@ def capture_module(
     parameters.check_example(inputs)
     named = named_axes(inputs, axes or {})
     form = CallForm(parameters, inputs)
-    with _ONE_AT_A_TIME, _example_of(module):
+    with _example_of(module):
         exporter = Exporter(module, parameters, inputs, named)
         if dynamic_shapes is None:
             return CapturedModel(exporter.imported(share=share), form)
@@ -84,8 +83,7 @@ def capture_program(
     sizes = {path: getattr(leaf, "shape", ()) for path, leaf in leaves_of(inputs)}
     guards = model_guards(program) if was_traced_here(program) else saved_guards(program, sizes)
     naming = naming_of(program, named, names, torch_ranges=True)
-    with _ONE_AT_A_TIME:
-        imported = import_exported(simplified(program), "model", naming, guards, share=share)
+    imported = import_exported(simplified(program), "model", naming, guards, share=share)
     return CapturedModel(imported, CallForm(parameters, inputs))
 
 

@@ -6,8 +6,8 @@
 //
 // Callers of small models hold the lock for a few microseconds between two calls. Who asks for it
 // meanwhile is put to sleep by Python, and where there are more threads than CPUs it wakes up much
-// later. So a thread that comes back first looks for a moment whether the one that came back last
-// gives it up again (docs/design/0011).
+// later. So a thread that comes back first looks for a moment whether the one that came back last,
+// and not long ago, gives it up again (docs/design/0011).
 //
 // Thread-safety: belongs to the thread that made it.
 #pragma once
@@ -15,10 +15,12 @@
 #include <Python.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 
 #include "cpu_relax.h"
+#include "machine.h"
 
 namespace anyshape {
 
@@ -49,24 +51,30 @@ class WithoutGil {
         wait_a_moment();
         try {
             PyEval_RestoreThread(thread_);
+            taken_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
             holder_.store(thread_, std::memory_order_relaxed);
         } catch (...) {  // a forced unwind: C throws nothing else, and it has no object to refer to
             while (true) pause();
         }
     }
 
+    // Who has held it for longer does more than call us, or has given it up elsewhere.
     static void wait_a_moment() noexcept {
-        using Clock = std::chrono::steady_clock;
-        constexpr auto moment = std::chrono::microseconds(5);
+        constexpr auto moment = std::chrono::microseconds(5), between_calls = 2 * moment;
+        static const bool has_other_cpus = read_machine().cpus > 1;
         const auto is_held = [] { return holder_.load(std::memory_order_relaxed) != nullptr; };
-        if (!is_held()) return;
-        const auto end = Clock::now() + moment;
+        if (!has_other_cpus || !is_held()) return;
+        const Clock::duration taken(taken_.load(std::memory_order_relaxed));
+        const auto end = std::min(Clock::now() + moment, Clock::time_point(taken) + between_calls);
         while (is_held() && Clock::now() < end) cpu_relax();
     }
 
-    // Who took the lock here last and has not given it up here. It may have elsewhere, or be gone:
-    // a hint, never followed.
+    using Clock = std::chrono::steady_clock;
+
+    // Who took the lock here last and has not given it up here, and when. It may be gone: a hint,
+    // never followed.
     static inline std::atomic<const PyThreadState*> holder_ = nullptr;
+    static inline std::atomic<Clock::rep> taken_ = 0;
 
     PyThreadState* thread_ = nullptr;
 };

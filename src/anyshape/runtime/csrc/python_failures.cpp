@@ -44,6 +44,7 @@ void translate(const std::exception_ptr& thrown, void*) {
         set_error("OutOfMemoryError");
     } catch (const Stopped& stopped) {
         if (stopped.reason == StopReason::interrupt) return;  // Python's own exception is set
+        if (stopped.reason == StopReason::fork) return set_error("ForkedCallError");
         const bool late = stopped.reason == StopReason::deadline;
         set_error("StoppedError", late ? "deadline" : "cancelled");
     } catch (const MalformedProgram& malformed) {

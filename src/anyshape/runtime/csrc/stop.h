@@ -1,4 +1,4 @@
-// What may end a run before it is complete: a cancellation, a deadline, an interrupt.
+// What may end a run before it is complete: a cancellation, a deadline, an interrupt, a fork.
 //
 // Whoever walks a schedule asks between ranges of tasks. A kernel that has begun is never broken
 // off, so memory is whole when the run has ended, and everything can be used again.
@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <exception>
 
+#include "fork_safe.h"
+
 namespace anyshape {
 
 // Set by any thread, never reset; many runs may look at one.
@@ -24,7 +26,7 @@ class Cancellation {
     std::atomic<bool> cancelled_ = false;
 };
 
-enum class StopReason : std::uint8_t { none, cancelled, deadline, interrupt };
+enum class StopReason : std::uint8_t { none, cancelled, deadline, interrupt, fork };
 
 // Thrown by a run that was ended.
 class Stopped : public std::exception {
@@ -81,7 +83,9 @@ class Stop {
         if (now >= limits_.deadline) return give(StopReason::deadline);
         if (!asks || now < next_look_) return false;
         next_look_ = now + patience;
-        return limits_.interrupted(limits_.what) && give(StopReason::interrupt);
+        const std::uint64_t before = forks();
+        if (limits_.interrupted(limits_.what)) return give(StopReason::interrupt);
+        return forks() != before && give(StopReason::fork);  // others may have been at work
     }
 
     const Limits limits_;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "fork_safe.h"
 #include "machine.h"
 
 namespace anyshape {
@@ -41,6 +42,9 @@ void spin_until(Done done) noexcept {
         }
     }
 }
+
+// Only a handler of a signal meets itself there.
+thread_local bool has_team = false;
 
 std::atomic<Team*> process_team = nullptr;
 std::mutex starting;
@@ -103,7 +107,7 @@ bool Team::try_run(Job job, int members) noexcept {
 }
 
 bool Team::run(Job job, int members, Stop* stop) {
-    if (!wait_for_turn(stop)) return false;
+    if (has_team || !wait_for_turn(stop)) return false;
     run_taken(job, members);
     return true;
 }
@@ -138,15 +142,18 @@ void Team::let_go() noexcept {
 
 void Team::run_taken(Job job, int members) noexcept {
     if (members > Team::members() && Team::members() < most_) start(members);
+    const std::uint64_t before = forks();
     job_ = job;
     invited_ = members;
     open_.store(true);
     round_.fetch_add(1);
     round_.notify_all();
+    has_team = true;
     job.work(job.what, 0);
+    has_team = false;
     open_.store(false);
-    spin_until([&] { return inside_.load() == 0; });
-    let_go();
+    spin_until([&] { return inside_.load() == 0 || forks() != before; });
+    if (forks() == before) let_go();  // else nobody has this team any more
 }
 
 void Team::serve(int member) noexcept {

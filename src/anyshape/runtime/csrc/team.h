@@ -63,8 +63,8 @@ class Team {
     // CPU for a worker, returns false and calls nothing.
     bool try_run(Job job, int members) noexcept;
 
-    // The same with all members, when it is our turn. If `stop` (which may be null) comes first, returns false and
-    // calls nothing.
+    // The same with all members, when it is our turn. If `stop` (which may be null) comes first, or
+    // this thread has the team already, returns false and calls nothing.
     bool run(Job job, int members, Stop* stop);
 
    private:

@@ -59,7 +59,8 @@ class Walk {
         return stop_ != nullptr && stop_->requested(worker);
     }
     std::uint64_t share_of(const ReadyStep& step, int worker) const noexcept;
-    bool run(const ReadyStep& step, std::int64_t first, std::int64_t last, int worker) const noexcept;
+    bool run(const ReadyStep& step, std::int64_t first, std::int64_t last,
+             int worker) const noexcept;
     bool taken(std::size_t step) const noexcept;
     bool done(std::size_t step) const noexcept;
     bool ready(std::size_t step) const noexcept;

@@ -8,8 +8,8 @@ other allow no binding at all; such a prover says so and answers nothing but the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 
+from anyshape.base.lazy import lazy_property
 from anyshape.sym.axis import Axis
 from anyshape.sym.decide.answer import Answer
 from anyshape.sym.decide.certificate import Certificates
@@ -105,7 +105,7 @@ class Prover:
 
     # --- deciding -------------------------------------------------------------------------------
 
-    @cached_property
+    @lazy_property
     def _witnesses(self) -> Witnesses:
         return Witnesses(self._system, self.axes, self.facts, self._older_witnesses)
 
@@ -141,7 +141,7 @@ class Prover:
             return Answer.TRUE
         return Answer.UNKNOWN
 
-    @cached_property
+    @lazy_property
     def _certificates(self) -> Certificates:
         return Certificates(self._system)
 

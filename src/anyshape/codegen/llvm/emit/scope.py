@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 
+from anyshape.base.lazy import lazy_property
 from anyshape.codegen.llvm.emit.loop_hints import keep_as_written
 from anyshape.codegen.llvm.emit.types import I64, number
 from anyshape.codegen.llvm.math.boundary import Value, ir
@@ -37,7 +37,7 @@ class Scope:
         self.memo: dict[object, Value] = {}  # what was computed here, by what it means
         self._facts = tuple(facts)
 
-    @cached_property
+    @lazy_property
     def prover(self) -> Prover:
         """What holds whenever this code runs."""
         assert self.parent is not None, "the outermost scope is given a prover"
@@ -62,7 +62,7 @@ class Scope:
         """The outermost scope in which all symbols of `dim` have values."""
         return deepest(map(self.defining, dim.symbols), self.outermost)
 
-    @cached_property
+    @lazy_property
     def outermost(self) -> Scope:
         return self.parent.outermost if self.parent else self
 

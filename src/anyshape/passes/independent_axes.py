@@ -1,0 +1,263 @@
+"""Along which axes an op can be applied to a part, as a table with an entry for each family of ops.
+
+    op(x, y)[part of one axis]  =  op(x[part of an axis], y)
+
+An entry says from which axis of each operand the part is taken, or objects; some also say which
+attributes the op then has. Elements are computed from the same numbers either way. A size of 1 that
+repeats is read whole, and only where it is known to be 1: a size that merely may be is no reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from anyshape.ir.attrs import Attrs
+from anyshape.ir.node import Node, Value
+from anyshape.ir.opdef import Trait
+from anyshape.ops.attention import AttentionAttrs
+from anyshape.ops.compound import NormAttrs
+from anyshape.ops.cumulative import CumulativeAttrs
+from anyshape.ops.dot import DotAttrs
+from anyshape.ops.movement import AxesAttrs, AxisAttrs, PadAttrs, ShapeAttrs, TransposeAttrs
+from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
+from anyshape.passes.parts import Cut
+from anyshape.sym import Dim, product
+
+Axes = tuple[int | None, ...]
+"""For each operand the axis that a part is taken of; None for an operand that is read whole."""
+
+
+AxesRule = Callable[[Cut], Axes | str]
+AttrsRule = Callable[[Attrs, Cut], Attrs]
+
+
+def _as_they_are(attrs: Attrs, cut: Cut) -> Attrs:
+    return attrs
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How ops of one family are applied to a part: from which axes, and with which attributes."""
+
+    axes: AxesRule
+    attrs: AttrsRule = _as_they_are
+
+
+def operand_axes(cut: Cut) -> Axes | str:
+    """From which axes of its operands a node computes the part, or why it cannot."""
+    family = _family(cut.node)
+    return family.axes(cut) if family else f"{cut.node.op.name} is not taken apart"
+
+
+def attrs_for(cuts: list[Cut]) -> Attrs:
+    """The attributes of a node that computes parts along some of its axes."""
+    attrs = cuts[0].node.attrs
+    for cut in cuts:
+        family = _family(cut.node)
+        assert family is not None, "an op of no family is not taken apart"
+        attrs = family.attrs(attrs, cut)
+    return attrs
+
+
+def _family(node: Node) -> Family | None:
+    return _BROADCASTING if node.op.has(Trait.ELEMENTWISE) else FAMILIES.get(node.op.name)
+
+
+# --- elementwise, broadcast, reshape --------------------------------------------------------------
+
+
+def _elementwise(cut: Cut) -> Axes | str:
+    axes: list[int | None] = []
+    for value in cut.node.operands:
+        axis = cut.aligned(value.tensor.shape)
+        if isinstance(axis, str):
+            return axis
+        axes.append(axis)
+    return tuple(axes)
+
+
+def _part_of_shape(attrs: Attrs, cut: Cut) -> Attrs:
+    shape = cast(ShapeAttrs, attrs).shape
+    return ShapeAttrs((*shape[: cut.axis], cut.part.size, *shape[cut.axis + 1 :]))
+
+
+def _reshape(cut: Cut) -> Axes | str:
+    """An axis stays what it is if as many elements come before it, and as many after."""
+    old, new, axis = cut.node.operands[0].tensor.shape, cut.shape, cut.axis
+    before, after = product(new[:axis]), product(new[axis + 1 :])
+    for other, size in enumerate(old):
+        pairs = (size, cut.size), (product(old[:other]), before), (product(old[other + 1 :]), after)
+        if all(cut.same(*pair) for pair in pairs):
+            return (other,)
+    return "a reshape takes the axis apart"
+
+
+# --- other movement -------------------------------------------------------------------------------
+
+
+def _transpose(cut: Cut) -> Axes | str:
+    return (cast(TransposeAttrs, cut.node.attrs).perm[cut.axis],)
+
+
+def _reverse(cut: Cut) -> Axes | str:
+    is_turned = cut.axis in cast(AxesAttrs, cut.node.attrs).axes
+    return "a reverse turns the axis round" if is_turned else (cut.axis,)
+
+
+def _concat(cut: Cut) -> Axes | str:
+    if cut.axis == cast(AxisAttrs, cut.node.attrs).axis:
+        return "a concat makes the axis of several"
+    return (cut.axis,) * len(cut.node.operands)
+
+
+def _pad(cut: Cut) -> Axes | str:
+    attrs = cast(PadAttrs, cut.node.attrs)
+    is_whole = attrs.low[cut.axis] == 0 and attrs.high[cut.axis] == 0
+    return (cut.axis, None) if is_whole else "a pad adds to the axis"
+
+
+def _gather(cut: Cut) -> Axes | str:
+    """The axes of the indices stand in the place of one axis."""
+    axis = cast(AxisAttrs, cut.node.attrs).axis
+    indices = cut.node.operands[1].tensor.rank
+    if axis <= cut.axis < axis + indices:
+        return None, cut.axis - axis
+    return cut.axis if cut.axis < axis else cut.axis - indices + 1, None
+
+
+def _take_along(cut: Cut) -> Axes | str:
+    axis = cast(AxisAttrs, cut.node.attrs).axis
+    return None if cut.axis == axis else cut.axis, cut.axis
+
+
+# --- rows and reductions --------------------------------------------------------------------------
+
+
+def _along_axis(cut: Cut) -> Axes | str:
+    """Softmax and cumulative ops."""
+    if cut.axis == cast(AxisAttrs | CumulativeAttrs, cut.node.attrs).axis:
+        return f"a {cut.node.op.name} needs the whole axis"
+    return (cut.axis,)
+
+
+def _norm(cut: Cut) -> Axes | str:
+    if cut.axis >= cast(NormAttrs, cut.node.attrs).axis:
+        return f"a {cut.node.op.name} needs the whole axis"
+    return cut.axis, *(None for _ in cut.node.operands[1:])
+
+
+def _reduction(cut: Cut) -> Axes | str:
+    attrs = cast(ReduceAttrs | ArgReduceAttrs, cut.node.attrs)
+    reduced = attrs.axes if isinstance(attrs, ReduceAttrs) else (attrs.axis,)
+    if attrs.keepdims:
+        return (cut.axis,) if cut.axis not in reduced else "a reduction has made the axis"
+    kept = [axis for axis in range(cut.node.operands[0].tensor.rank) if axis not in reduced]
+    return (kept[cut.axis],)
+
+
+# --- products -------------------------------------------------------------------------------------
+
+
+def _dot(cut: Cut) -> Axes | str:
+    attrs = cast(DotAttrs, cut.node.attrs)
+    lhs, rhs = (_free_axes(value, attrs, side) for side, value in enumerate(cut.node.operands))
+    both: list[Axes] = [
+        *zip(*attrs.batch, strict=True),
+        *((axis, None) for axis in lhs),
+        *((None, axis) for axis in rhs),
+    ]
+    axes = both[cut.axis]
+    for value, axis in zip(cut.node.operands, axes, strict=True):
+        if axis is not None and _is_constant(value):
+            return "constant operands of a dot are stored whole"
+    return axes
+
+
+def _free_axes(value: Value, attrs: DotAttrs, side: int) -> list[int]:
+    used = attrs.contract[side] + attrs.batch[side]
+    return [axis for axis in range(value.tensor.rank) if axis not in used]
+
+
+def _is_constant(value: Value) -> bool:
+    while value.node.op.name in ("transpose", "reshape", "broadcast", "cast"):
+        value = value.node.operands[0]
+    return value.node.op.name == "constant"
+
+
+BATCH, HEADS, QUERIES, WIDTH = range(4)  # axes of attention
+
+
+def _attention(cut: Cut) -> Axes | str:
+    """Batch, heads and queries are each for themselves, and so are the columns of values."""
+    q, k, *_ = (value.tensor.shape for value in cut.node.operands)
+    if cut.axis == HEADS and not cut.same(q[HEADS], k[HEADS]):
+        return "several heads share keys and values"
+    if cut.axis == QUERIES and _causality(cut) is None:
+        return "causality of these queries alone has no form"
+    axes: dict[int, Axes] = {
+        BATCH: (BATCH, BATCH, BATCH),
+        HEADS: (HEADS, HEADS, HEADS),
+        QUERIES: (QUERIES, None, None),
+        WIDTH: (None, None, WIDTH),
+    }
+    mask = _mask_axis(cut)
+    return mask if isinstance(mask, str) else (*axes[cut.axis], *mask)
+
+
+def _mask_axis(cut: Cut) -> Axes | str:
+    """The same for a mask, if there is one."""
+    if len(cut.node.operands) < 4:
+        return ()
+    if cut.axis == WIDTH:
+        return (None,)
+    axis = cut.aligned(cut.node.operands[3].tensor.shape)
+    return axis if isinstance(axis, str) else (axis,)
+
+
+Causality = Literal["none", "top_left", "bottom_right"]
+
+
+def _causality(cut: Cut) -> Causality | None:
+    """How the queries of a part are aligned: query i sees the keys up to i + offset."""
+    attrs = cast(AttentionAttrs, cut.node.attrs)
+    if attrs.causal == "none":
+        return "none"
+    queries, keys = (cut.node.operands[n].tensor.shape[QUERIES] for n in range(2))
+    offset = cut.part.start + (keys - queries if attrs.causal == "bottom_right" else 0)
+    if cut.part.step != 1:
+        return None
+    if cut.same(offset, keys - cut.part.size):
+        return "bottom_right"
+    return "top_left" if cut.same(offset, Dim.of(0)) else None
+
+
+def _causal_attrs(attrs: Attrs, cut: Cut) -> Attrs:
+    if cut.axis != QUERIES:
+        return attrs
+    return replace(cast(AttentionAttrs, attrs), causal=_causality(cut))
+
+
+_BROADCASTING = Family(_elementwise)
+_REDUCTION = Family(_reduction)
+_ALONG = Family(_along_axis)
+_NORM = Family(_norm)
+
+FAMILIES: Mapping[str, Family] = {
+    "broadcast": Family(_elementwise, _part_of_shape),
+    "reshape": Family(_reshape, _part_of_shape),
+    "transpose": Family(_transpose),
+    "reverse": Family(_reverse),
+    "concat": Family(_concat),
+    "pad": Family(_pad),
+    "gather": Family(_gather),
+    "take_along": Family(_take_along),
+    **dict.fromkeys(("softmax", "log_softmax"), _ALONG),
+    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin"), _ALONG),
+    **dict.fromkeys(("layer_norm", "rms_norm"), _NORM),
+    **dict.fromkeys(("sum", "prod", "max", "min", "mean", "argmax", "argmin"), _REDUCTION),
+    "dot": Family(_dot),
+    "attention": Family(_attention, _causal_attrs),
+}
+"""By name; elementwise ops are a family by their trait. Other ops are not taken apart."""

@@ -1,0 +1,94 @@
+"""Which constants are held once although they are both multiplied and looked up.
+
+A constant that a matrix product reads in panels, and that everything else only looks up, is kept in
+panels alone (`lower/lookup.py`). A look-up then takes a cache line for each element: some five
+microseconds for a row of 768, in models that spend a thousand on it. What is held must not depend
+on the machine or on guesses at sizes, so no cost decides this; only small tables are held twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from anyshape.ir.graph import Graph
+from anyshape.ir.node import Node, Value
+from anyshape.ir.rewrite import Decision
+from anyshape.lower.lookup import is_looked_up
+from anyshape.lower.packing import Packing
+from anyshape.ops.source import ConstantAttrs
+from anyshape.plan.regions import RegionLibrary, is_constant
+
+SMALL = 1 << 20
+"""Bytes of a table up to which a second one is no burden."""
+
+RULE = "hold_once"
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Constants by the packing in which they are looked up, and what was decided about each."""
+
+    packings: Mapping[Value, Packing]
+    decisions: tuple[Decision, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """Who reads a constant: products in panels, and others, by the number of their operand."""
+
+    packings: list[Packing] = field(default_factory=list[Packing])
+    plain: list[tuple[Node, int]] = field(default_factory=list[tuple[Node, int]])
+
+
+def tables_of(graph: Graph, library: RegionLibrary) -> Tables:
+    """Decides about every constant that is read both in panels and in its own order."""
+    packings: dict[Value, Packing] = {}
+    decisions: list[Decision] = []
+    for value, uses in _uses(graph, library).items():
+        if not uses.packings or not uses.plain:
+            continue
+        found = _packing(value, uses)
+        if isinstance(found, Packing):
+            packings[value] = found
+        why = found if isinstance(found, str) else "looked up in the panels of a product"
+        place = graph.locations.of(uses.plain[0][0])
+        decisions.append(Decision(RULE, value in packings, why, value.node, place))
+    return Tables(packings, tuple(decisions))
+
+
+def _uses(graph: Graph, library: RegionLibrary) -> dict[Value, _Uses]:
+    found: dict[Value, _Uses] = {}
+    for node in graph.nodes():
+        packed = _packed(node, library)
+        for number, value in enumerate(node.operands):
+            if not is_constant(value):
+                continue
+            uses = found.setdefault(value, _Uses())
+            if number in packed:
+                uses.packings.append(packed[number])
+            else:
+                uses.plain.append((node, number))
+    return found
+
+
+def _packed(node: Node, library: RegionLibrary) -> Mapping[int, Packing]:
+    """The operands that a node reads in panels."""
+    return library.kernels(node).lowered.packed if node.op.name == "kernel" else {}
+
+
+def _packing(value: Value, uses: _Uses) -> Packing | str:
+    """The form that suits all who look a constant up, or why it is held in its own order too."""
+    constant = cast(ConstantAttrs, value.node.attrs).value
+    if math.prod(constant.shape) * constant.dtype.itemsize < SMALL:
+        return "it is small"
+    for packing in uses.packings:
+        if all(_looks_up(node, number, packing) for node, number in uses.plain):
+            return packing
+    return "not only rows of it are looked up"
+
+
+def _looks_up(node: Node, number: int, packing: Packing) -> bool:
+    return node.op.name == "kernel" and is_looked_up(node.regions[0], number, packing)
