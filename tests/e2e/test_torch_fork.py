@@ -1,29 +1,17 @@
 """Forks while another thread captures a torch model or changes its buffers."""
 
-import os
-import signal
 import threading
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
+from tests.forks import in_child
 
 import anyshape as ash
 from anyshape.base.errors import ForkedCaptureError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts, Python of forks
-
-
-def in_child(is_right: Callable[[], bool]) -> bool:
-    child = os.fork()
-    if child == 0:
-        signal.alarm(60)
-        try:
-            os._exit(0 if is_right() else 1)
-        finally:
-            os._exit(2)  # it raised
-    return os.waitpid(child, 0)[1] == 0
 
 
 class Twice(torch.nn.Module):

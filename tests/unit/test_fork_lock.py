@@ -1,31 +1,18 @@
 """Locks and forks: a child finds them free, and what they guard complete."""
 
 import gc
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 
 import pytest
+from tests.forks import in_child
 
 from anyshape.base import fork_lock as module
 from anyshape.base.fork_lock import WorkLock, call_lock, fork_lock
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # fork and threads: the point
-
-
-def in_child(is_right: Callable[[], bool]) -> bool:
-    """Forks and asks; a child that hangs is not right."""
-    child = os.fork()
-    if child == 0:
-        signal.alarm(20)
-        try:
-            os._exit(0 if is_right() else 1)
-        finally:
-            os._exit(2)  # it raised
-    return os.waitpid(child, 0)[1] == 0
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """Specializations in the background: what the handle tells, errors, calls meanwhile, fork, exit."""
 
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -10,6 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from tests.forks import in_child
 
 import anyshape as ash
 from anyshape.base.errors import AxisRangeError, BindingNamesError, CapabilityError, DeadlineError
@@ -126,14 +125,13 @@ def test_whoever_waits_in_a_child_makes_the_rest():
     work = BackgroundSpecialization(gate, BINDINGS[:5])
     gate.passes.release(2)
     until(lambda: work.progress == (2, 5))
-    child = os.fork()
-    if child == 0:
-        signal.alarm(20)
+
+    def makes_the_rest() -> bool:
         gate.passes = threading.Semaphore(5)
         assert not work.done
-        right = [made.binding for made in work.wait()] == BINDINGS[:5]
-        os._exit(0 if right else 1)
-    assert os.waitpid(child, 0)[1] == 0
+        return [made.binding for made in work.wait()] == BINDINGS[:5]
+
+    assert in_child(makes_the_rest)
     gate.passes.release(3)
     assert len(work.wait(60)) == 5
 

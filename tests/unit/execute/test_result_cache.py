@@ -1,7 +1,5 @@
 """Results that are kept from call to call: which calls are the same, who owns what, bounds."""
 
-import os
-import signal
 import threading
 from typing import Any
 
@@ -9,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
+from tests.forks import in_child
 
 import anyshape as ash
 from anyshape.base.errors import (
@@ -393,18 +392,8 @@ def test_a_child_finds_no_lock_locked():
         thread.start()
     try:
         for _ in range(60):
-            child = os.fork()
-            if child == 0:
-                _call_or_die(executable, x)
-            assert os.waitpid(child, 0)[1] == 0
+            assert in_child(lambda: np.allclose(executable(x)[0], np.exp(x)), 20)
     finally:
         over.set()
         for thread in threads:
             thread.join()
-
-
-def _call_or_die(executable: ash.Executable, x: np.ndarray) -> None:
-    """In a child: a lock that nobody will ever give back would hold it for ever."""
-    signal.alarm(20)
-    right = np.allclose(executable(x)[0], np.exp(x))
-    os._exit(0 if right else 1)

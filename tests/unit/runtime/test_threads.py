@@ -3,7 +3,6 @@
 Signals, forks at bad moments and the like are in test_faults.py.
 """
 
-import os
 import threading
 import time
 from dataclasses import replace
@@ -11,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.random import default_rng
+from tests.forks import in_child
 from tests.unit.runtime.duration import seconds_to_test
 from tests.unit.runtime.graphs import chain_program, chain_reference, diamond_program, random_graph
 from tests.unit.runtime.handmade import Handmade, add_program, elementwise, matrices
@@ -162,11 +162,8 @@ def test_a_child_has_a_team_of_its_own():
     program = chain_program()
     a = np.ones((200, 200), np.float32)
     expected = program.run([a, a])[0]
-    child = os.fork()
-    if child == 0:
-        same = all(np.array_equal(program.run([a, a])[0], expected) for _ in range(20))
-        os._exit(0 if same else 1)
-    assert os.waitpid(child, 0)[1] == 0
+    runs = (program.run([a, a])[0] for _ in range(20))
+    assert in_child(lambda: all(np.array_equal(found, expected) for found in runs))
     np.testing.assert_array_equal(program.run([a, a])[0], expected)
 
 
