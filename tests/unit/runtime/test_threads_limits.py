@@ -65,7 +65,7 @@ def stop(*, at_once: bool = False) -> Cancellation:
 def test_a_deadline_ends_a_call_early(executable: Executable):
     arrays = inputs(LONG)
     expected = executable(*arrays)[0]
-    whole = seconds_of(lambda: executable(*arrays))
+    whole = min(seconds_of(lambda: executable(*arrays)) for _ in range(3))
     with pytest.raises(DeadlineError) as caught:
         executable.run(arrays, deadline=whole / 10)
     assert caught.value.limit == whole / 10
