@@ -27,6 +27,7 @@ from anyshape.codegen.llvm.toolchain import toolchain_identity
 from anyshape.codegen.private_folder import (
     PARTIAL_SUFFIX,
     open_private_folder,
+    own_folder,
     read_file,
     remove_file,
     write_file,
@@ -82,6 +83,15 @@ class ObjectCache:
         except OSError as error:
             self._complain(error)
 
+    def discard(self, key: str, why: str) -> None:
+        """Remove an entry that is whole but cannot be used, so that it is not found again."""
+        _LOG.warning("cached kernel %s%s cannot be used (%s); compiling it anew", key, _SUFFIX, why)
+        try:
+            with open_private_folder(self.folder) as folder:
+                remove_file(folder, key + _SUFFIX)
+        except OSError as error:
+            self._complain(error)
+
     def _complain(self, error: OSError) -> None:
         if not self._complained:
             self._complained = True
@@ -92,7 +102,7 @@ def object_cache(options: Options) -> ObjectCache | None:
     """The cache that the options ask for. The folder itself may be shared; ours is inside it."""
     if options.cache_dir is None:
         return None
-    return ObjectCache(options.cache_dir / "objects", options.cache_bytes)
+    return ObjectCache(own_folder(options.cache_dir, "objects"), options.cache_bytes)
 
 
 # --- entries ------------------------------------------------------------------------------------

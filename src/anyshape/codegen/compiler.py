@@ -63,6 +63,14 @@ class Compiler:
             with suppress(CancelledError):  # another thread gave up on its work: now it is ours
                 return {key: future.result() for key, future in futures.items()}
 
+    def compiled_anew(self, key: str, source: Source, why: str) -> bytes:
+        """The object code of a source whose code from the disk turned out to be unusable."""
+        if self._cache is not None:
+            self._cache.discard(key, why)
+        with self._lock:
+            self._objects.pop(key, None)
+        return self.objects({key: source})[key]
+
     def _claim(self, wanted: _Work) -> tuple[dict[str, Future[bytes]], _Work]:
         """The future of every key, and the work that nobody else has begun."""
         with self._lock:

@@ -15,6 +15,15 @@ from pathlib import Path
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
+def own_folder(shared: Path, purpose: str) -> Path:
+    """This user's folder inside one that belongs to somebody else, or to everybody.
+
+    The outer folder is never changed: whoever made it decides who may read it. Users who share it
+    have a folder each, since nobody may run code that another user wrote.
+    """
+    return shared / f"{purpose}-{os.geteuid()}"
+
+
 @contextmanager
 def open_private_folder(path: Path, *, create: bool = False) -> Generator[int]:
     """A descriptor of the folder at `path`. OSError if there is none, or if it is not safe."""

@@ -13,7 +13,7 @@ import json
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import cast
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from anyshape.base.fork_lock import WorkLock
 from anyshape.base.options import Options
-from anyshape.codegen.private_folder import open_private_folder, read_file, write_file
+from anyshape.codegen.private_folder import open_private_folder, own_folder, read_file, write_file
 from anyshape.ir.graph import Graph
 from anyshape.ir.text.parser import parse
 from anyshape.plan.costs import MachineCosts
@@ -67,19 +67,30 @@ def _kept_or_measured(folder: Path, compile_graph: CompileGraph) -> MachineCosts
 
 
 def _read_or_measured(folder: Path, compile_graph: CompileGraph) -> MachineCosts:
-    name = f"costs-{hashlib.sha256(cpu_identity().encode()).hexdigest()[:16]}.json"
-    try:
-        with open_private_folder(folder, create=True) as opened:
-            return _decoded(read_file(opened, name))
-    except (OSError, ValueError, TypeError):
-        pass  # there is none yet, or it is damaged: both are a reason to measure
+    ours = own_folder(folder, "costs")
+    name = f"{hashlib.sha256(cpu_identity().encode()).hexdigest()[:16]}.json"
+    kept = _read(ours, name)
+    if kept is not None:
+        return kept
     measured = measure(compile_graph)
     try:
-        with open_private_folder(folder, create=True) as opened:
+        with open_private_folder(ours, create=True) as opened:
             write_file(opened, name, _encoded(measured))
     except OSError as error:
         _LOG.warning("measured costs cannot be kept: %s", error)
     return measured
+
+
+def _read(folder: Path, name: str) -> MachineCosts | None:
+    """The costs that were kept; None if there are none, or a damaged file."""
+    try:
+        with open_private_folder(folder) as opened:
+            return _decoded(read_file(opened, name))
+    except OSError:  # there is none yet, or it cannot be read: writing will say why
+        return None
+    except (ValueError, TypeError, RecursionError) as error:
+        _LOG.warning("the costs kept in %s are damaged (%s); measuring anew", name, error)
+        return None
 
 
 def _encoded(costs: MachineCosts) -> bytes:
@@ -87,17 +98,24 @@ def _encoded(costs: MachineCosts) -> bytes:
 
 
 def _decoded(content: bytes) -> MachineCosts:
-    """Raises ValueError or TypeError if that is not what we wrote."""
-    found = json.loads(content)
-    if not isinstance(found, dict):
-        raise TypeError("written by somebody else")
-    found = cast(dict[str, object], found)
-    numbers = {name: value for name, value in found.items() if isinstance(value, int)}
-    if numbers.pop("version", None) != FORMAT_VERSION or len(numbers) + 1 != len(found):
+    """Raises ValueError, TypeError or, for endless brackets, RecursionError if that is not what we
+    wrote."""
+    decoded = json.loads(content)
+    if not isinstance(decoded, dict):
+        raise TypeError("not a table of costs")
+    table = cast(dict[str, object], decoded)
+    costs = {name: value for name, value in table.items() if type(value) is int}
+    if costs.pop("version", None) != FORMAT_VERSION:
         raise ValueError("written by another version")
-    if any(value <= 0 for value in numbers.values()):
-        raise ValueError("a cost that is not positive")
-    return MachineCosts(**numbers)
+    if costs.keys() != {field.name for field in fields(MachineCosts)}:
+        raise ValueError("other costs than those we know, or no whole numbers")
+    if not all(0 < cost <= MOST for cost in costs.values()):
+        raise ValueError("a cost that no machine has")
+    return MachineCosts(**costs)
+
+
+MOST = 1 << 40
+"""Of any constant: sums of costs times sizes stay far from overflowing."""
 
 
 # --- measuring ------------------------------------------------------------------------------------

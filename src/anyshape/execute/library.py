@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
+from anyshape.base.errors import CodeError
 from anyshape.base.fork_lock import fork_lock
 from anyshape.codegen.compiler import Compiler
-from anyshape.codegen.llvm.emitting import Source
+from anyshape.codegen.llvm.emitting import Source, source_name
 from anyshape.runtime.code import Code, load_code
 
 _LOCK = fork_lock()
@@ -40,9 +41,21 @@ def loaded_code(compiler: Compiler, sources: Sequence[Source], *, perf_map: bool
     missing = {key: s for key, s in zip(keys, sources, strict=True) if key not in codes}
     found = compiler.objects(missing, lambda done, total, kernel: compiled.append(kernel))
     for key, elf_object in found.items():
-        codes[key] = _shared(key, load_code(elf_object, perf_map=perf_map))
+        try:
+            code = _loaded(missing[key], elf_object, perf_map)
+        except CodeError as error:  # the disk can hold code that is whole, but not ours
+            anew = compiler.compiled_anew(key, missing[key], error.problem)
+            code = _loaded(missing[key], anew, perf_map)
+        codes[key] = _shared(key, code)
     origins = Origins(len(codes) - len(missing), len(missing) - len(compiled), len(compiled))
     return Loaded(tuple(codes[key] for key in keys), origins)
+
+
+def _loaded(source: Source, elf_object: bytes, perf_map: bool) -> Code:
+    """CodeError if that is no code, or not the code of the source."""
+    code = load_code(elf_object, perf_map=perf_map)
+    code.address(source_name(source))
+    return code
 
 
 def _shared(key: str, code: Code) -> Code:

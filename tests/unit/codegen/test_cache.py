@@ -12,9 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from anyshape.base.options import Options
 from anyshape.codegen import cache as cache_module
 from anyshape.codegen import private_folder
-from anyshape.codegen.cache import ObjectCache, decode_entry, encode_entry, object_key
+from anyshape.codegen.cache import (
+    ObjectCache,
+    decode_entry,
+    encode_entry,
+    object_cache,
+    object_key,
+)
 from anyshape.codegen.llvm import toolchain
 from anyshape.codegen.llvm.compile import Tuning
 from anyshape.codegen.llvm.target import Target, host_target
@@ -195,6 +202,24 @@ def test_a_folder_of_another_user_is_not_used(
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
     assert cache.load(KEY) is None
     assert f"belongs to user {owner}, not to us" in warnings_of(caplog)[0]
+
+
+def test_users_of_one_folder_have_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    tmp_path.chmod(0o1777)
+    options = Options(cache_dir=tmp_path)
+    caches: list[ObjectCache | None] = []
+    for user in (os.geteuid(), os.geteuid() + 1):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        caches.append(object_cache(options))
+    monkeypatch.undo()
+    ours, theirs = caches
+    assert ours is not None
+    assert theirs is not None
+    assert ours.folder != theirs.folder
+    ours.store(KEY, CODE)
+    assert ours.load(KEY) == CODE
+    assert tmp_path.stat().st_mode & 0o7777 == 0o1777  # it is not ours to change
+    assert ours.folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_link_in_place_of_the_folder_is_not_followed(

@@ -1,5 +1,6 @@
 """When the machine is measured, and what is kept of it. The measuring itself is not a test's."""
 
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from anyshape.base.options import Options
+from anyshape.codegen.private_folder import own_folder
 from anyshape.execute import calibrate
 from anyshape.execute.calibrate import DEFAULTS, machine_costs
 from anyshape.plan.costs import MachineCosts
@@ -34,7 +36,7 @@ def forget() -> None:
 
 
 def kept(folder: Path) -> Path:
-    (file,) = folder.glob("costs-*.json")
+    (file,) = own_folder(folder, "costs").glob("*.json")
     return file
 
 
@@ -60,26 +62,63 @@ def test_threads_do_not_measure_each_other(tmp_path: Path, measured: Measured):
     assert measured.graphs == 4  # one for each constant
 
 
-@pytest.mark.parametrize("content", [b"", b"[1]", b'{"version": 1}x', b'{"version": 0}'])
-def test_a_damaged_file_is_replaced(tmp_path: Path, measured: Measured, content: bytes):
+DAMAGED = [
+    b"",
+    b"\xff\xfe",
+    b"[1]",
+    b"[" * 100_000,
+    b'{"version": 1}x',
+    b'{"version": 0}',
+    b'{"version": 1}',
+    b'{"version": 1, "step": 1' + b"0" * 5000 + b"}",
+]
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_damaged_file_is_replaced(
+    tmp_path: Path, measured: Measured, content: bytes, caplog: pytest.LogCaptureFixture
+):
     options = Options(cache_dir=tmp_path / "cache")
     machine_costs(options, 2, measured)
     sound = kept(tmp_path / "cache").read_bytes()
     kept(tmp_path / "cache").write_bytes(content)
     forget()
     probes = measured.graphs
+    caplog.clear()
+    machine_costs(options, 2, measured)
     machine_costs(options, 2, measured)
     assert measured.graphs == 2 * probes
     assert len(kept(tmp_path / "cache").read_bytes()) == pytest.approx(len(sound), abs=8)
+    assert [record.getMessage().count("are damaged") for record in caplog.records] == [1]
 
 
-def test_costs_that_make_no_sense_are_measured_again(tmp_path: Path, measured: Measured):
+@pytest.mark.parametrize("step", [b"-1", b"0", b"true", b"1e3", b'"1"', b"9" * 30])
+def test_costs_that_make_no_sense_are_measured_again(
+    tmp_path: Path, measured: Measured, step: bytes
+):
     options = Options(cache_dir=tmp_path / "cache")
-    machine_costs(options, 2, measured)
+    expected = machine_costs(options, 2, measured).step
     file = kept(tmp_path / "cache")
-    file.write_bytes(file.read_bytes().replace(b'"step": ', b'"step": -'))
+    damaged = re.sub(rb'"step": \d+', b'"step": ' + step, file.read_bytes())
+    assert damaged != file.read_bytes()
+    file.write_bytes(damaged)
     forget()
-    assert machine_costs(options, 2, measured).step > 0
+    assert machine_costs(options, 2, measured).step == expected
+
+
+def test_the_first_measurement_warns_of_nothing(
+    tmp_path: Path, measured: Measured, caplog: pytest.LogCaptureFixture
+):
+    machine_costs(Options(cache_dir=tmp_path / "cache"), 2, measured)
+    assert not caplog.records
+
+
+def test_the_folder_that_is_given_stays_as_it_is(tmp_path: Path, measured: Measured):
+    """It may be shared: only what is ours inside it is private."""
+    tmp_path.chmod(0o755)
+    machine_costs(Options(cache_dir=tmp_path), 2, measured)
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+    assert own_folder(tmp_path, "costs").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,13 @@ import numpy as np
 
 import anyshape as ash
 from anyshape.base.options import Options
+from anyshape.codegen.cache import encode_entry
+from anyshape.codegen.llvm.compile import compile_object
+from anyshape.codegen.llvm.target import host_target
+from anyshape.codegen.private_folder import own_folder
+from anyshape.runtime import cpu_identity
 
+HOST = host_target(cpu_identity())
 WEIGHT = np.random.default_rng(0).standard_normal((16, 24)).astype(np.float32)
 
 
@@ -35,7 +41,9 @@ def check(folder: Path) -> None:
 
 
 def entries(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.glob("objects/*.o"))}
+    return {
+        path.name: path.read_bytes() for path in sorted(own_folder(folder, "objects").glob("*.o"))
+    }
 
 
 def in_folder(scenario: Callable[[Path], None]) -> None:
@@ -65,10 +73,10 @@ def unreadable_folder() -> None:
         check(folder)
         obey_file_modes()
         for mode in (0o000, 0o500, 0o300):
-            (folder / "objects").chmod(mode)
+            own_folder(folder, "objects").chmod(mode)
             check(folder)
-        (folder / "objects").chmod(0o700)
-        for path in folder.glob("objects/*.o"):
+        own_folder(folder, "objects").chmod(0o700)
+        for path in own_folder(folder, "objects").glob("*.o"):
             path.chmod(0o000)
         check(folder)
 
@@ -76,22 +84,28 @@ def unreadable_folder() -> None:
 
 
 def damaged_entries() -> None:
-    """Truncated, altered, empty, of another kernel: each is found, and compiled anew."""
+    """Truncated, altered, empty, of another kernel, whole but no code, whole but other code: each
+    is found, and compiled anew."""
 
     def scenario(folder: Path) -> None:
         check(folder)
         whole = entries(folder)
         other = next(iter(whole.values()))
+        foreign = compile_object("define void @nothing() {\n  ret void\n}\n", HOST)
         for damage in (
-            lambda code: code[: len(code) // 2],
-            lambda code: code[:-1],
-            lambda code: code[:-9] + bytes([code[-9] ^ 1]) + code[-8:],
-            lambda code: b"",
-            lambda code: code + b"\0",
-            lambda code: other if code != other else code[::-1],
+            lambda key, code: code[: len(code) // 2],
+            lambda key, code: code[:-1],
+            lambda key, code: code[:-9] + bytes([code[-9] ^ 1]) + code[-8:],
+            lambda key, code: b"",
+            lambda key, code: code + b"\0",
+            lambda key, code: other if code != other else code[::-1],
+            lambda key, code: encode_entry(key, b""),
+            lambda key, code: encode_entry(key, b"\x7fELF" + bytes(500)),
+            lambda key, code: encode_entry(key, foreign),
         ):
             for name, code in whole.items():
-                (folder / "objects" / name).write_bytes(damage(code))
+                path = own_folder(folder, "objects") / name
+                path.write_bytes(damage(path.stem, code))
             check(folder)
             assert entries(folder) == whole
 
