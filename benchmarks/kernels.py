@@ -56,6 +56,7 @@ def gflops(measured: Measured, label: str) -> str:
 
 EPILOGUE_LIMIT = 1.10
 OFF_TILE_LIMIT = 0.85
+OFF_TILE_SIZES = ((129, 129), (130, 200), (197, 333), (500, 1000), (511, 769), (1000, 130))
 TILE = 64  # columns of the widest register tile: sizes are rounded up to it
 
 
@@ -84,10 +85,9 @@ def epilogues(session: Session, title: str) -> None:
 
 def off_tile(session: Session, title: str) -> None:
     """Useful GFLOP/s where depth and columns are no multiples of the tile."""
-    sizes = [(129, 129), (130, 200), (197, 333), (500, 1000), (511, 769), (1000, 130)]
     cases = [
         against(f"128 × {k} × {n}", {"rows": 128}, Dense(k, n), Dense(up(k), up(n)))
-        for k, n in sizes
+        for k, n in OFF_TILE_SIZES
     ]
     rows: list[Row] = []
     for one in session.measure(title, cases):

@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import signal
 import statistics
+import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
@@ -128,8 +129,9 @@ def _die_with_parent() -> None:
 class EngineProcess:
     """Ask it; it runs only while it answers."""
 
-    def __init__(self, name: EngineName, threads: int) -> None:
+    def __init__(self, name: EngineName, threads: int, python: str = "") -> None:
         context = multiprocessing.get_context("spawn")
+        context.set_executable(python or sys.executable)
         self._connection, theirs = context.Pipe()
         arguments = (theirs, name, threads)
         self._process = context.Process(target=_serve, args=arguments, daemon=True)
@@ -199,11 +201,15 @@ def _restore(name: str, value: str | None) -> None:
         os.environ[name] = value
 
 
-def in_fresh_process(function: Callable[..., Any], *arguments: Any, threads: int = 2) -> Any:
+def in_fresh_process(
+    function: Callable[..., Any], *arguments: Any, threads: int = 2, python: str = ""
+) -> Any:
     """The result of a function of a module, called where nothing has been warmed up.
 
-    The C library is as users have it, because some of these functions look at its memory.
+    The C library is as users have it, because some of these functions look at its memory. `python`
+    is the interpreter of another environment, if not of ours.
     """
     context = multiprocessing.get_context("spawn")
+    context.set_executable(python or sys.executable)
     with _limited_to(threads), context.Pool(1, initializer=_die_with_parent) as pool:
         return pool.apply(function, arguments)

@@ -43,6 +43,7 @@ class Session:
         self._quick: bool = options.quick
         self._without: frozenset[str] = frozenset(options.without)
         self._only: str = options.only
+        self.before: str = options.before
         self._output: Path = options.json
         self._console = Console()
         self._shown = self._console.is_terminal
@@ -180,6 +181,9 @@ def _arguments(name: str, description: str) -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="TEXT", help="tables whose title has TEXT")
     parser.add_argument(
         "--without", nargs="*", default=[], metavar="ENGINE", help="engines to leave out"
+    )
+    parser.add_argument(
+        "--before", default="", metavar="PYTHON", help="of another environment, to compare with"
     )
     parser.add_argument(
         "--json", type=Path, default=RESULTS / f"{name}.json", help="where figures go"

@@ -21,12 +21,14 @@ Results: TypeAlias = tuple[Array, ...]
 
 @dataclass(frozen=True)
 class Contender:
-    """Who takes part, by which name in the table."""
+    """Who takes part, by which name in the table. `python`: the interpreter of another environment,
+    whose anyshape takes part instead of ours."""
 
     label: str
     engine: EngineName
     model: Model
     threads: int
+    python: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class Turns:
 
     def __init__(self, effort: Effort) -> None:
         self._effort = effort
-        self._processes: dict[tuple[EngineName, int], EngineProcess] = {}
+        self._processes: dict[tuple[EngineName, int, str], EngineProcess] = {}
 
     def measure(
         self, case: Case, progress: Callable[[str], None], effort: Effort | None = None
@@ -123,7 +125,7 @@ class Turns:
             if contender.label in measured.failures:
                 continue
             progress(f"{case.label}: {contender.label}")
-            process = self._process(contender.engine, contender.threads)
+            process = self._process(contender)
             timing = process.time(contender.model, case.binding, seconds)
             before = measured.best(contender.label)
             quicker |= not timing.best >= CLEARLY_QUICKER * before
@@ -134,21 +136,22 @@ class Turns:
         for process in self._processes.values():
             process.close()
 
-    def _process(self, engine: EngineName, threads: int) -> EngineProcess:
-        if (engine, threads) not in self._processes:
-            self._processes[engine, threads] = EngineProcess(engine, threads)
-        return self._processes[engine, threads]
+    def _process(self, contender: Contender) -> EngineProcess:
+        key = contender.engine, contender.threads, contender.python
+        if key not in self._processes:
+            self._processes[key] = EngineProcess(*key)
+        return self._processes[key]
 
     def _check(
         self, contender: Contender, binding: Binding, expected: dict[tuple[Model, int], Results]
     ) -> None:
         """Builds the model, too: that happens at the first request."""
         model, threads = contender.model, contender.threads
-        found = self._process(contender.engine, threads).outputs(model, binding)
+        found = self._process(contender).outputs(model, binding)
         if not computes(contender.engine) or contender.engine == REFERENCE:
             return
         if (model, threads) not in expected:
-            reference = self._process(REFERENCE, threads)
+            reference = self._process(Contender(REFERENCE, REFERENCE, model, threads))
             expected[model, threads] = reference.outputs(model, binding)
         require_close(found, expected[model, threads])
 

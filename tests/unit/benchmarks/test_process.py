@@ -1,7 +1,9 @@
 """An engine's process computes when it is asked, and is stopped at all other times."""
 
 import os
+import sys
 import time
+import venv
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +55,17 @@ def test_cpus_follow_threads():
     before = os.sched_getaffinity(0)
     assert in_fresh_process(os.sched_getaffinity, 0, threads=1) == {max(before)}
     assert os.sched_getaffinity(0) == before
+
+
+def which_python() -> str:
+    return sys.executable
+
+
+def test_a_function_may_run_in_another_environment(tmp_path: Path):
+    venv.create(tmp_path / "other", symlinks=True)
+    other = str(tmp_path / "other/bin/python")
+    assert in_fresh_process(which_python, python=other) == other
+    assert in_fresh_process(which_python) == sys.executable
 
 
 def test_a_call_longer_than_its_slice_is_timed_once():

@@ -20,7 +20,7 @@ class Scripted:
     script: ClassVar[dict[str, list[float]]] = {}
     results: ClassVar[dict[str, list[tuple[np.ndarray, ...]]]] = {}
 
-    def __init__(self, name, threads):
+    def __init__(self, name, threads, python):
         self._times = iter(self.script.get(name, [1.0]))
         self._results = iter(self.results.get(name, []))
         self._time = 0.0
