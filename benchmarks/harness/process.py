@@ -199,11 +199,20 @@ def _restore(name: str, value: str | None) -> None:
         os.environ[name] = value
 
 
-def in_fresh_process(function: Callable[..., Any], *arguments: Any, threads: int = 2) -> Any:
+def in_fresh_process(
+    function: Callable[..., Any],
+    *arguments: Any,
+    threads: int = 2,
+    limit: float | None = None,
+) -> Any:
     """The result of a function of a module, called where nothing has been warmed up.
 
-    The C library is as users have it, because some of these functions look at its memory.
+    The C library is as users have it, because some of these functions look at its memory. After
+    `limit` seconds the process is ended, and TimeoutError raised.
     """
     context = multiprocessing.get_context("spawn")
     with _limited_to(threads), context.Pool(1, initializer=_die_with_parent) as pool:
-        return pool.apply(function, arguments)
+        try:
+            return pool.apply_async(function, arguments).get(limit)
+        except multiprocessing.TimeoutError:
+            raise TimeoutError(f"not done after {limit} s") from None
