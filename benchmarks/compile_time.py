@@ -1,30 +1,85 @@
-"""Where the time of level 1 goes: tracing, passes, lowering, emitting, LLVM, the disk.
+"""What compiling takes: does it grow with the graph, and where does the time go?
 
-    python -m benchmarks.compile_time [--layers 12] [--width 768] [--repeat 3]
+    python -m benchmarks.compile_time [--shapes chain,wide] [--sizes 100,1000,5000] [--limit 60]
+    python -m benchmarks.compile_time --stages [--layers 12] [--width 768] [--repeat 3]
 
-A row is one process that has done nothing before: the first compiles into an empty cache, the
-others find everything there. Seconds are of the CPU, in this process and in its compile workers,
-so that a busy machine disturbs them little; the last column is the wall clock's.
+The first table has a row for each shape of graph and each number of nodes: milliseconds per node of
+tracing and compiling, and their ratio to the row of the fewest nodes, which should not exceed 1.5;
+CPU seconds include compile workers; level 2 of a new binding, and a call. A row is a process of its
+own with an empty cache; one that takes longer than the limit is ended. Imports and the measuring of
+the machine's costs are paid before.
+
+The second shows the stages of one model: tracing, passes, lowering, emitting, LLVM, the disk. Each
+row is one process that has done nothing before: the first compiles into an empty cache, the others
+find everything there. Seconds are of the CPU, in this process and in its compile workers, so that a
+busy machine disturbs them little; the last column is the wall clock's.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.harness.engines import traced
+from benchmarks.harness.growth import Cell, cell, cpu_seconds
 from benchmarks.harness.process import in_fresh_process
 from benchmarks.workloads import Encoder
+from benchmarks.workloads.growth import SHAPES
 
 # ruff: noqa: PLC0415 - imports are part of what is measured
 
 Seconds = dict[str, float]
+
+MOST_GROWTH = 1.5
+MOST_SECONDS = 20.0
+"""Of the wall clock, for 5,000 nodes."""
+
+
+# --- growth ---------------------------------------------------------------------------------------
+
+COLUMNS = ("nodes", "trace s", "wall s", "CPU s", "ms/node", "ratio", "level 2 µs", "call µs")
+
+
+def growth(shapes: Sequence[str], sizes: Sequence[int], limit: float) -> None:
+    """Prints one row after the other."""
+    print(f"{'shape':15}", *(f"{name:>10}" for name in COLUMNS))
+    for shape in shapes:
+        first: Cell | None = None
+        for size in sizes:
+            made = measured(shape, size, limit)
+            print(f"{shape:15}", growth_row(size, made, first, limit), flush=True)
+            first = first or made
+
+
+def measured(shape: str, size: int, limit: float) -> Cell | None:
+    """None where it takes longer than the limit."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        try:
+            return in_fresh_process(cell, shape, size, folder, limit=limit)
+        except TimeoutError:
+            return None
+
+
+def growth_row(size: int, made: Cell | None, first: Cell | None, limit: float) -> str:
+    """The cells of a row; `!` marks what exceeds its goal."""
+    if made is None:
+        return f"{size:10} {f'> {limit:.0f} s':>10}"
+    ratio = made.per_node / first.per_node if first else 1.0
+    slow = "!" if made.trace + made.wall > MOST_SECONDS else " "
+    steep = "!" if ratio > MOST_GROWTH else " "
+    return (
+        f"{made.nodes:10} {made.trace:10.2f} {made.wall:9.2f}{slow} {made.cpu:10.2f} "
+        f"{1e3 * made.per_node:10.3f} {ratio:9.2f}{steep} "
+        f"{1e6 * made.level_2:10.1f} {1e6 * made.call:10.1f}"
+    )
+
+
+# --- stages ---------------------------------------------------------------------------------------
 
 
 class Stopwatch:
@@ -35,13 +90,9 @@ class Stopwatch:
 
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
-        start = _cpu_seconds()
+        start = cpu_seconds()
         yield
-        self.seconds[name] = _cpu_seconds() - start
-
-
-def _cpu_seconds() -> float:
-    return sum(os.times()[:4])
+        self.seconds[name] = cpu_seconds() - start
 
 
 def level_1(model: Encoder, folder: str) -> Seconds:
@@ -83,21 +134,36 @@ def level_1(model: Encoder, folder: str) -> Seconds:
     }
 
 
+def stages(model: Encoder, repeat: int) -> None:
+    """Prints one row per process."""
+    with tempfile.TemporaryDirectory() as folder:
+        for turn in range(repeat):
+            seconds_by_stage = in_fresh_process(level_1, model, folder)
+            if turn == 0:
+                print("       ", *(f"{name:>9}" for name in seconds_by_stage))
+            label = "cold" if turn == 0 else "cached"
+            row = (f"{seconds:9.3f}" for seconds in seconds_by_stage.values())
+            print(f"{label:7}", *row, flush=True)
+
+
 def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print one of the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--shapes", default=",".join(SHAPES), help="of graphs")
+    parser.add_argument("--sizes", default="100,1000,5000", help="numbers of nodes")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for each row")
+    parser.add_argument("--stages", action="store_true", help="of compiling an encoder")
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--width", type=int, default=768)
     parser.add_argument("--repeat", type=int, default=3)
     arguments = parser.parse_args()
-    model = Encoder(layers=arguments.layers, width=arguments.width, heads=12)
-    with tempfile.TemporaryDirectory() as folder:
-        for turn in range(arguments.repeat):
-            found = in_fresh_process(level_1, model, folder)
-            if turn == 0:
-                print("       ", *(f"{name:>9}" for name in found))
-            label = "cold" if turn == 0 else "cached"
-            print(f"{label:7}", *(f"{seconds:9.3f}" for seconds in found.values()), flush=True)
+    if arguments.stages:
+        stages(Encoder(arguments.layers, arguments.width, heads=12), arguments.repeat)
+    else:
+        sizes = [int(size) for size in arguments.sizes.split(",")]
+        growth(arguments.shapes.split(","), sizes, arguments.limit)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
     engines         anyshape and its peers behind one interface; streaming: the memory's own speed
     module_engines  the same for modules of torch, which every engine captures for itself
     levels          what our level 1 and level 2 take
+    growth          what level 1, level 2 and a call take for graphs of more and more nodes
     process         an engine in a process of its own, stopped whenever it is not its turn
     turns           cases: contenders that take turns, checked against torch before they are timed
     roofline        what the machine can do at best: products, copies and reads

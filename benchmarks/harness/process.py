@@ -202,14 +202,22 @@ def _restore(name: str, value: str | None) -> None:
 
 
 def in_fresh_process(
-    function: Callable[..., Any], *arguments: Any, threads: int = 2, python: str = ""
+    function: Callable[..., Any],
+    *arguments: Any,
+    threads: int = 2,
+    limit: float | None = None,
+    python: str = "",
 ) -> Any:
     """The result of a function of a module, called where nothing has been warmed up.
 
-    The C library is as users have it, because some of these functions look at its memory. `python`
-    is the interpreter of another environment, if not of ours.
+    The C library is as users have it, because some of these functions look at its memory. After
+    `limit` seconds the process is ended, and TimeoutError raised. `python` is the interpreter of
+    another environment, if not of ours.
     """
     context = multiprocessing.get_context("spawn")
     context.set_executable(python or sys.executable)
     with _limited_to(threads), context.Pool(1, initializer=_die_with_parent) as pool:
-        return pool.apply(function, arguments)
+        try:
+            return pool.apply_async(function, arguments).get(limit)
+        except multiprocessing.TimeoutError:
+            raise TimeoutError(f"not done after {limit} s") from None
