@@ -23,7 +23,7 @@ from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
-from anyshape.runtime.failures import MemoryLimitExceededError
+from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
 
@@ -108,7 +108,7 @@ class CachingExecutor:
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:
         return self.executor.specialize(sizes)
 
-    def beyond_limit(self, failure: MemoryLimitExceededError) -> AnyshapeError:
+    def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:
         return self.executor.beyond_limit(failure)
 
     def reserve(self, sizes: Mapping[str, int]) -> None:

@@ -23,7 +23,7 @@ from anyshape.observe.explain import Explanation
 from anyshape.passes import PassReport
 from anyshape.passes.segments import host_nodes
 from anyshape.runtime.failures import (
-    MemoryLimitExceededError,
+    MemoryRefusedError,
     OutputUnfitError,
     RuntimeFailure,
 )
@@ -124,7 +124,7 @@ class Executable:
     def _in_words_of_model(
         self, failure: RuntimeFailure, arrays: Sequence[object]
     ) -> AnyshapeError:
-        if isinstance(failure, MemoryLimitExceededError):
+        if isinstance(failure, MemoryRefusedError):
             return self.executor.beyond_limit(failure)
         if isinstance(failure, OutputUnfitError):
             return unfit(failure, self.graph)

@@ -14,7 +14,7 @@ from anyshape.ir.node import Node
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
-from anyshape.runtime.failures import MemoryLimitExceededError
+from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import RunLimits
 from anyshape.runtime.program import Metrics
 
@@ -94,7 +94,7 @@ class Executor(Protocol):
         """Everything that depends on a binding, made now if it is new."""
         ...
 
-    def beyond_limit(self, failure: MemoryLimitExceededError) -> AnyshapeError:
+    def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:
         """The error to raise for a call that was refused: its size, and the axes that drive it."""
         ...
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from anyshape.base.errors import AnyshapeError, FactViolationError, UnsupportedError, VerifyError
 from anyshape.execute.executor import ExecutableMemory, Executor, Out, RunCounter, StepRun, Steps
+from anyshape.execute.memory_limits import arrays_of_numpy
 from anyshape.execute.regions import HostStep, Make, RegionPlan, SegmentStep, Step, plan_graph
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy
@@ -28,7 +29,7 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array, TensorType
 from anyshape.observe.explain import KernelSummary
 from anyshape.passes.segments import host_nodes
-from anyshape.runtime.failures import MemoryLimitExceededError, RuntimeFailure
+from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
 from anyshape.sym import Symbol
@@ -69,7 +70,9 @@ class HostExecutor:
         """
         entered = _run(self.entry, arrays, limits)  # first of all: it checks the inputs
         inputs, values, sizes = self._enter(arrays, entered)
-        self._walk(self._steps, values, sizes, limits)
+        with arrays_of_numpy():
+            self._walk(self._steps, values, sizes, limits)
+        limits.check()  # of the last host node
         self._counter.add()
         return _owned([values[slot] for slot in self._results], [*inputs, *self.plan.constants])
 
@@ -148,7 +151,7 @@ class HostExecutor:
         """Of the entry: the other segments depend on sizes that host nodes compute."""
         return self.entry.specialize(sizes)
 
-    def beyond_limit(self, failure: MemoryLimitExceededError) -> AnyshapeError:
+    def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:
         """Of the entry; other segments have told theirs."""
         return self.entry.beyond_limit(failure)
 
@@ -217,7 +220,7 @@ def _run_segment(
     arguments = _arguments(step, values, sizes)
     try:
         return _run(step.executor, arguments, limits)
-    except MemoryLimitExceededError as failure:
+    except MemoryRefusedError as failure:
         raise step.executor.beyond_limit(failure) from None
     except RuntimeFailure as failure:
         shapes = [array.shape for array in arguments]

@@ -1,4 +1,4 @@
-"""Why a binding needs more memory than it may have, in the words of the model.
+"""Why a binding needs more memory than it may have, or than there is, in the words of the model.
 
 Which axes drive it is asked of the plan itself: level 2 is made again with each axis half as large.
 That is arithmetic, and happens only when a call is refused.
@@ -6,17 +6,27 @@ That is arithmetic, and happens only when a call is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
-from anyshape.base.errors import MemoryLimitError
-from anyshape.runtime.failures import MemoryLimitExceededError, RuntimeFailure
+from anyshape.base.errors import (
+    AnyshapeError,
+    InsufficientMemoryError,
+    MemoryLimitError,
+    OutOfMemoryError,
+)
+from anyshape.runtime.failures import (
+    MemoryRefusedError,
+    MemoryUnavailableError,
+    RuntimeFailure,
+)
 from anyshape.runtime.program import Program
 from anyshape.sym import Symbol
 
 
-def memory_limit_error(
-    failure: MemoryLimitExceededError, graph: str, symbols: Sequence[Symbol], program: Program
-) -> MemoryLimitError:
+def memory_error(
+    failure: MemoryRefusedError, graph: str, symbols: Sequence[Symbol], program: Program
+) -> MemoryLimitError | InsufficientMemoryError:
     """The error to raise instead of `failure`, which a run of `program` met."""
     names = [symbol.name for symbol in symbols]
     parts = {"arena": failure.arena, "results": failure.outputs, "copies": failure.copies}
@@ -24,13 +34,17 @@ def memory_limit_error(
     halved = {
         name: smaller
         for number, name in enumerate(names)
-        if (smaller := _with_half_of(number, failure, program)) is not None and smaller < needed
+        if failure.symbols[number] > 1
+        and (smaller := _with_half_of(number, failure, program)) is not None
+        and smaller < needed
     }
     binding = dict(zip(names, failure.symbols, strict=True))
-    return MemoryLimitError(graph, binding, parts, failure.limit, halved)
+    unavailable = isinstance(failure, MemoryUnavailableError)
+    error = InsufficientMemoryError if unavailable else MemoryLimitError
+    return error(graph, binding, parts, failure.limit, halved)
 
 
-def _with_half_of(number: int, failure: MemoryLimitExceededError, program: Program) -> int | None:
+def _with_half_of(number: int, failure: MemoryRefusedError, program: Program) -> int | None:
     """What it would need with that symbol half as large; None where such sizes cannot be."""
     symbols = list(failure.symbols)
     symbols[number] //= 2
@@ -38,3 +52,14 @@ def _with_half_of(number: int, failure: MemoryLimitExceededError, program: Progr
         return program.planned_bytes(symbols) + failure.copies
     except RuntimeFailure:
         return None
+
+
+@contextmanager
+def arrays_of_numpy() -> Generator[None]:
+    """Where references make arrays: memory that NumPy does not get is the caller's to know of."""
+    try:
+        yield
+    except MemoryError as error:
+        if isinstance(error, AnyshapeError):
+            raise
+        raise OutOfMemoryError from error

@@ -9,6 +9,7 @@ from typing import Any, Final, SupportsIndex, TypeVar
 from anyshape.base.errors import (
     BindingNamesError,
     DimError,
+    InsufficientMemoryError,
     MemoryLimitError,
     UnboundAxisError,
 )
@@ -16,7 +17,7 @@ from anyshape.execute.assemble import Assembled
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Out, Run, StepRun, Steps
 from anyshape.execute.input_errors import too_large
-from anyshape.execute.memory_limits import memory_limit_error
+from anyshape.execute.memory_limits import memory_error
 from anyshape.execute.specialization import Specialization, split_buffers, weights_bytes
 from anyshape.execute.tensors import shape_of
 from anyshape.ir.graph import Graph
@@ -26,7 +27,7 @@ from anyshape.ir.types import Array
 from anyshape.loop.printer import kernel_text
 from anyshape.observe.explain import KernelSummary
 from anyshape.plan.schedule import Schedule, StepPlan, outputs_of
-from anyshape.runtime.failures import MemoryLimitExceededError, RuntimeFailure
+from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
 from anyshape.runtime.limits import RunLimits
 from anyshape.runtime.program import Metrics, Stepper
 from anyshape.sym import BindingPlan, Dim, Symbol
@@ -93,15 +94,17 @@ class NativeExecutor:
         self.bindings.check(binding)
         try:
             return act([binding[symbol] for symbol in self._symbols])
-        except MemoryLimitExceededError as failure:
+        except MemoryRefusedError as failure:
             raise self.beyond_limit(failure) from None
         except RuntimeFailure as failure:
             given = ", ".join(f"{symbol}={size}" for symbol, size in binding.items())
             raise too_large(failure, given) from None
 
-    def beyond_limit(self, failure: MemoryLimitExceededError) -> MemoryLimitError:
+    def beyond_limit(
+        self, failure: MemoryRefusedError
+    ) -> MemoryLimitError | InsufficientMemoryError:
         program, name = self.assembled.program, self.plan.graph.name
-        return memory_limit_error(failure, name, self._symbols, program)
+        return memory_error(failure, name, self._symbols, program)
 
     def trim(self) -> None:
         self.assembled.program.trim()

@@ -15,6 +15,7 @@ import numpy as np
 from anyshape.base.errors import AnyshapeError, CapabilityError
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Out, RunCounter, StepRun, Steps
+from anyshape.execute.memory_limits import arrays_of_numpy
 from anyshape.execute.tensors import as_numpy
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import evaluate
@@ -23,7 +24,7 @@ from anyshape.ir.opdef import PARAM
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
-from anyshape.runtime.failures import MemoryLimitExceededError
+from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
 from anyshape.sym import Symbol
@@ -52,7 +53,9 @@ class ReferenceExecutor:
         def look(node: Node, results: tuple[Array, ...], sizes: dict[Symbol, int]) -> None:
             limits.check()
 
-        results = evaluate(self._graph, *map(as_numpy, arrays), observe=look)
+        with arrays_of_numpy():
+            results = evaluate(self._graph, *map(as_numpy, arrays), observe=look)
+        limits.check()  # where there are no nodes
         self._counter.add()
         return tuple(map(np.array, results))  # a node may give a view of an input or a constant
 
@@ -77,7 +80,7 @@ class ReferenceExecutor:
         fix = "compile with executor='native'"
         raise CapabilityError("reference", "has no specializations", fix)
 
-    def beyond_limit(self, failure: MemoryLimitExceededError) -> AnyshapeError:
+    def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:
         return failure
 
     def reserve(self, sizes: Mapping[str, int]) -> NoReturn:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from anyshape.base.errors import MemoryLimitError
+from anyshape.base.errors import InsufficientMemoryError, MemoryLimitError
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Out, RunCounter, Steps
 from anyshape.execute.native import NativeExecutor
@@ -17,7 +17,7 @@ from anyshape.execute.specialization import Specialization
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
-from anyshape.runtime.failures import MemoryLimitExceededError
+from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
 
@@ -42,8 +42,8 @@ class StepwiseExecutor:
         program, given = self._native.assembled.program, self._native.outputs_in(out)
         stepper = program.stepwise(arrays, limits.memory_limit, given)
         while stepper.next_step is not None:
-            limits.check()
-            stepper.step()
+            stepper.step(limits)
+        limits.check()  # where there are no steps
         self._counter.add()
         return self._native.results(stepper.outputs)
 
@@ -53,7 +53,9 @@ class StepwiseExecutor:
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:
         return self._native.specialize(sizes)
 
-    def beyond_limit(self, failure: MemoryLimitExceededError) -> MemoryLimitError:
+    def beyond_limit(
+        self, failure: MemoryRefusedError
+    ) -> MemoryLimitError | InsufficientMemoryError:
         return self._native.beyond_limit(failure)
 
     def reserve(self, sizes: Mapping[str, int]) -> None:

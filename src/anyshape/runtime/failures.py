@@ -20,6 +20,8 @@ __all__ = [
     "InputRankError",
     "MalformedProgramError",
     "MemoryLimitExceededError",
+    "MemoryRefusedError",
+    "MemoryUnavailableError",
     "OutOfMemoryError",
     "OutputCountError",
     "OutputKindError",
@@ -86,8 +88,8 @@ class StoppedError(RuntimeFailure):
         return f"the run was ended: {self.reason}"
 
 
-class MemoryLimitExceededError(RuntimeFailure, MemoryError):
-    """A binding whose run needs more bytes than it may have; nothing was allocated for it."""
+class MemoryRefusedError(RuntimeFailure, MemoryError):
+    """Base of the two below: a binding whose run needs more bytes than `limit`."""
 
     def __init__(
         self, arena: int, outputs: int, copies: int, limit: int, symbols: tuple[int, ...]
@@ -102,6 +104,14 @@ class MemoryLimitExceededError(RuntimeFailure, MemoryError):
     def message(self) -> str:
         needed = self.arena + self.outputs + self.copies
         return f"a run for {self.symbols} needs {needed} bytes, the limit is {self.limit}"
+
+
+class MemoryLimitExceededError(MemoryRefusedError):
+    """More than the caller allows; nothing was allocated for it."""
+
+
+class MemoryUnavailableError(MemoryRefusedError, OutOfMemoryError):
+    """More than the system has; none of the memory that it lacks was touched."""
 
 
 class InputCountError(RuntimeFailure, TypeError):

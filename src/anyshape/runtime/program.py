@@ -34,7 +34,7 @@ from anyshape.runtime.encode import (
     encode_step,
 )
 from anyshape.runtime.failures import StoppedError
-from anyshape.runtime.limits import RunLimits
+from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.metrics import Metrics
 from anyshape.runtime.specialization import Memory, Place, Specialization, StepNumbers
 
@@ -105,9 +105,12 @@ class Stepper:
         done = self._native.next == self._native.steps
         return None if done else self._description.steps[self._native.next]
 
-    def step(self) -> int:
+    def step(self, limits: RunLimits = UNLIMITED) -> int:
         """Run the next step; how many nanoseconds it took. `IndexError` when all are done."""
-        return self._native.step()
+        try:
+            return self._native.step(limits.deadline_ns, limits.native_cancellation)
+        except StoppedError as stopped:
+            raise limits.error(stopped.reason) from None
 
     def buffer(self, number: int) -> NDArray[np.uint8]:
         """The bytes of a buffer, as they are now. A view: later steps may write over it."""

@@ -150,7 +150,7 @@ def test_reserve_and_trim():
     executable.trim()
     assert executable.memory().idle_arenas == executable.memory().specializations == 0
     executable(*inputs(3, 5))
-    with pytest.raises(OutOfMemoryError, match="fix: call trim"):
+    with pytest.raises(OutOfMemoryError, match=r"fix: pass a smaller batch, or call trim\(\)"):
         executable.reserve(batch=2**40, seq=1)
     with pytest.raises(CapabilityError, match="plans no memory"):
         ash.compile(scores, executor="reference").reserve(batch=1, seq=1)

@@ -1,5 +1,6 @@
 """Calls that are ended: deadlines and cancellations, on every executor; then they run as before."""
 
+import ctypes
 import threading
 import time
 from collections.abc import Callable
@@ -8,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.unit.runtime.graphs import chain_program, chain_reference
+from tests.unit.runtime.handmade import Handmade
 
 import anyshape as ash
 from anyshape.base.errors import AnyshapeError, CancelledError, DeadlineError, OptionError
 from anyshape.execute import EXECUTORS, Executable
 from anyshape.runtime.limits import Cancellation, RunLimits
+from anyshape.runtime.program import Program, RunOptions
 
 
 @ash.jit
@@ -178,3 +181,46 @@ def test_a_long_step_is_broken_off(threads: int):
         executable.run((x, w), deadline=whole / 5)
     assert caught.value.elapsed < 0.8 * whole
     assert (executable(x, w)[0] == 512).all()
+
+
+# --- late completion ----------------------------------------------------------------------------
+
+KernelFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *(ctypes.c_int64,) * 3)
+
+
+def one_task(act: Callable[[], object]) -> Program:
+    """A program whose only task does `act`: nobody can look at limits meanwhile."""
+    handmade = Handmade()
+    x = handmade.input("x", 1)
+    handmade.symbols = 1
+    handmade.bind.store(handmade.bind.read(0))
+    n = handmade.shape.read(0)
+    size, tasks = handmade.word(n), handmade.word(1)
+    result = handmade.output([size], handmade.word(handmade.shape.op("mul", n, 4)))
+    kernel = KernelFunction(lambda *_: act() and None)
+    address = ctypes.cast(kernel, ctypes.c_void_p).value
+    assert address
+    handmade.step(address, [x, result], size, tasks)
+    return Program(handmade.description(), (kernel,), RunOptions(threads=1))
+
+
+def test_a_call_that_is_complete_too_late_is_an_error():
+    program = one_task(lambda: time.sleep(0.05))
+    x = np.ones(3, np.float32)
+    with pytest.raises(DeadlineError) as caught:
+        program.run_within([x], RunLimits.from_now(0.02, None))
+    assert caught.value.elapsed >= 0.05
+    program.run_within([x], RunLimits.from_now(100, None))
+    stepper = program.stepwise([x])
+    with pytest.raises(DeadlineError):
+        stepper.step(RunLimits.from_now(0.02, None))
+    del stepper
+    assert program.metrics().idle_contexts == 1
+
+
+def test_a_call_that_is_cancelled_in_its_last_task_is_an_error():
+    cancellation = Cancellation()
+    program = one_task(cancellation.cancel)
+    with pytest.raises(CancelledError):
+        program.run_within([np.ones(3, np.float32)], RunLimits.from_now(None, cancellation))
+    program.run_within([np.ones(3, np.float32)], RunLimits.from_now(None, Cancellation()))

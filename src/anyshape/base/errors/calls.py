@@ -158,8 +158,8 @@ class OutOfMemoryError(AnyshapeError, MemoryError):
         )
 
 
-class MemoryLimitError(AnyshapeError, MemoryError):
-    """A call that needs more memory than it may have, refused before it took any.
+class _MemoryNeedError(AnyshapeError, MemoryError):
+    """A call that needs more memory than `limit`, refused before it touched what it lacks.
 
     `halved` says for each axis what the call would need if that axis were half as large.
     """
@@ -180,16 +180,32 @@ class MemoryLimitError(AnyshapeError, MemoryError):
         self.limit = limit
         self.halved = dict(sorted(halved.items(), key=lambda item: item[1]))
 
-    def message(self) -> str:
+    def _text(self, limit: str, fix: str) -> str:
         sizes = ", ".join(f"{axis}={size}" for axis, size in self.binding.items())
         parts = ", ".join(f"{name} {size:,}" for name, size in self.parts.items() if size)
         smaller = f"pass a smaller {next(iter(self.halved))}, or " if self.halved else ""
         return joined(
             f"graph '{self.graph}' at {sizes or 'its one shape'} needs {self.needed:,} bytes"
-            f" ({parts}), the limit is {self.limit:,}",
+            f" ({parts}), {limit}",
             *(
                 f"  with {axis}={self.binding[axis] // 2} it would need {size:,}"
                 for axis, size in self.halved.items()
             ),
-            f"fix: {smaller}raise memory_limit to {self.needed}",
+            f"fix: {smaller}{fix}",
+        )
+
+
+class MemoryLimitError(_MemoryNeedError):
+    """A call that needs more memory than its caller allows."""
+
+    def message(self) -> str:
+        return self._text(f"the limit is {self.limit:,}", f"raise memory_limit to {self.needed}")
+
+
+class InsufficientMemoryError(_MemoryNeedError, OutOfMemoryError):
+    """A call that needs more memory than the machine, or the container, has left."""
+
+    def message(self) -> str:
+        return self._text(
+            f"the system has {self.limit:,}", "call trim() on Executables that are idle"
         )

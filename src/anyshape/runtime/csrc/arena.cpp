@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "available_memory.h"
 #include "pages.h"
 
 namespace anyshape {
@@ -36,8 +37,12 @@ void Arena::reserve(std::size_t bytes) {
 }
 
 void Arena::grow(std::size_t bytes) {
-    if (bytes > most_bytes) throw std::bad_alloc();
+    if (bytes > most_bytes) {
+        CallMemory::require(bytes - bytes_);
+        throw std::bad_alloc();
+    }
     const std::size_t wanted = whole_pages(bytes);
+    CallMemory::require(wanted - bytes_);
     if (wanted > reserved_bytes_) {
         try {
             move_to(std::max(wanted * room_to_grow, least_reservation));

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "available_memory.h"
 #include "gil.h"
 #include "machine.h"
 #include "memory_plan.h"
@@ -126,18 +127,29 @@ nb::tuple call(const BoundProgram& program, nb::handle inputs, const Stop::Limit
     Arguments arguments(inputs, program.runner->program(), program.input_dtypes, run);
     prepare(run);
     Results results(run, arguments, program.output_dtypes, out, Donated::given_up);
-    run.require_memory_within(memory_limit, arguments.copied_bytes(), results.given_bytes());
-    nb::tuple outputs = results.attach();
-    execute(run, arguments, limits);
-    return outputs;
+    const std::int64_t copies = arguments.copied_bytes(), given = results.given_bytes();
+    run.require_memory_within(memory_limit, copies, given);
+    const CallMemory counted;
+    try {
+        nb::tuple outputs = results.attach();
+        execute(run, arguments, limits);
+        return outputs;
+    } catch (const std::bad_alloc&) {
+        run.throw_lack_of_memory(copies, given);
+    }
 }
 
 // `deadline` is Python's time.monotonic_ns().
+Stop::Limits limits_of(std::optional<std::int64_t> deadline, const Cancellation* cancellation) {
+    Stop::Limits limits{.cancellation = cancellation};
+    if (deadline) limits.deadline = Stop::Clock::time_point(std::chrono::nanoseconds(*deadline));
+    return limits;
+}
+
 nb::tuple call_within(const BoundProgram& program, nb::handle inputs,
                       std::optional<std::int64_t> deadline, const Cancellation* cancellation,
                       std::optional<std::int64_t> memory_limit, nb::handle out) {
-    Stop::Limits limits{.cancellation = cancellation};
-    if (deadline) limits.deadline = Stop::Clock::time_point(std::chrono::nanoseconds(*deadline));
+    const Stop::Limits limits = limits_of(deadline, cancellation);
     const Stop::Limits* given = deadline || cancellation != nullptr ? &limits : nullptr;
     return call(program, inputs, given, memory_limit.value_or(program.runner->memory_limit()), out);
 }
@@ -154,11 +166,17 @@ class Stepper {
           arguments_(inputs_, program_.runner->program(), program_.input_dtypes, run_) {
         prepare(run_);
         Results results(run_, arguments_, program_.output_dtypes, out, donated);
-        run_.require_memory_within(memory_limit.value_or(program_.runner->memory_limit()),
-                                   arguments_.copied_bytes(), results.given_bytes());
-        outputs_ = results.attach();
-        arguments_.copy();
-        run_.begin();
+        const std::int64_t copies = arguments_.copied_bytes(), given = results.given_bytes();
+        run_.require_memory_within(memory_limit.value_or(program_.runner->memory_limit()), copies,
+                                   given);
+        const CallMemory counted;
+        try {
+            outputs_ = results.attach();
+            arguments_.copy();
+            run_.begin();
+        } catch (const std::bad_alloc&) {
+            run_.throw_lack_of_memory(copies, given);
+        }
     }
 
     std::size_t next() const { return next_; }
@@ -166,10 +184,11 @@ class Stepper {
     nb::tuple outputs() const { return outputs_; }
 
     // Returns nanoseconds. Keeps the GIL: a stepper is for one thread at a time.
-    std::int64_t step() {
+    std::int64_t step(std::optional<std::int64_t> deadline, const Cancellation* cancellation) {
         if (next_ == steps()) throw nb::index_error("all steps are done");
+        Stop stop(limits_of(deadline, cancellation));
         const auto start = std::chrono::steady_clock::now();
-        run_.execute_step(next_++);
+        run_.execute_step(next_++, deadline || cancellation != nullptr ? &stop : nullptr);
         return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
     }
 
@@ -389,7 +408,8 @@ void bind_program(nb::module_& module) {
         .def_prop_ro("next", &Stepper::next)
         .def_prop_ro("steps", &Stepper::steps)
         .def_prop_ro("outputs", &Stepper::outputs)
-        .def("step", &Stepper::step)
+        .def("step", &Stepper::step, nb::arg("deadline").none() = nb::none(),
+             nb::arg("cancellation").none() = nb::none())
         .def("bytes", [](nb::handle_t<Stepper> self, std::size_t buffer) {
             return nb::inst_ptr<Stepper>(self)->bytes(self, buffer);
         });

@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "available_memory.h"
 #include "bind_program.h"
 #include "cpu_identity.h"
 #include "machine.h"
@@ -94,6 +95,7 @@ NB_MODULE(_native, module) {
     module.def("_allowed_cpus", &anyshape::allowed_cpus, nb::arg("affinity_cpus"),
                nb::arg("cpu_quota").none());
     module.def("_cgroup_quota", &anyshape::cgroup_cpu_quota, nb::arg("root"));
+    module.def("_available_memory", &anyshape::available_memory, nb::arg("root"));
     module.def(
         "_cache_sizes",
         [](const std::filesystem::path& root) {

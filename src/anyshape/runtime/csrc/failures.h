@@ -48,22 +48,38 @@ class ImpossibleSize : public std::runtime_error {
     std::int64_t value;
 };
 
+// What a run needs of memory.
+struct NeededBytes {
+    std::int64_t arena = 0;
+    std::int64_t outputs = 0;
+    std::int64_t copies = 0;  // of inputs that are not contiguous
+};
+
 // A run needs more memory than it may have. Thrown before any of it is taken.
 class MemoryLimitExceeded : public std::runtime_error {
    public:
-    struct Bytes {
-        std::int64_t arena = 0;
-        std::int64_t outputs = 0;
-        std::int64_t copies = 0;  // of inputs that are not contiguous
-    };
-    MemoryLimitExceeded(Bytes bytes, std::int64_t limit, std::vector<std::int64_t> symbols)
+    MemoryLimitExceeded(NeededBytes bytes, std::int64_t limit, std::vector<std::int64_t> symbols)
         : std::runtime_error("a run needs more memory than it may have"),
           bytes(bytes),
           limit(limit),
           symbols(std::move(symbols)) {}
 
-    Bytes bytes;
+    NeededBytes bytes;
     std::int64_t limit;
+    std::vector<std::int64_t> symbols;
+};
+
+// A run needs more memory than the system has for it. Thrown before that memory is touched.
+class MemoryUnavailable : public std::runtime_error {
+   public:
+    MemoryUnavailable(NeededBytes bytes, std::int64_t available, std::vector<std::int64_t> symbols)
+        : std::runtime_error("a run needs more memory than there is"),
+          bytes(bytes),
+          available(available),
+          symbols(std::move(symbols)) {}
+
+    NeededBytes bytes;
+    std::int64_t available;  // what its context holds included
     std::vector<std::int64_t> symbols;
 };
 

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <sstream>
 #include <string>
-#include <string_view>
 #include <thread>
 
 #ifdef __linux__
@@ -16,63 +14,14 @@
 #endif
 #include <unistd.h>
 
+#include "cgroup.h"
+
 namespace anyshape {
 namespace {
 
 namespace fs = std::filesystem;
 
 // ---- cgroups ---------------------------------------------------------------------------------
-
-enum class CgroupVersion : std::uint8_t { v1, v2 };
-
-// One mounted hierarchy: the cgroup `top` of it is what is seen at `point`. Inside a container,
-// `top` is often the container's own group.
-struct CgroupMount {
-    fs::path top;
-    fs::path point;
-};
-
-bool contains_item(std::string_view comma_list, std::string_view item) {
-    while (!comma_list.empty()) {
-        const auto comma = std::min(comma_list.find(','), comma_list.size());
-        if (comma_list.substr(0, comma) == item) return true;
-        comma_list.remove_prefix(std::min(comma + 1, comma_list.size()));
-    }
-    return false;
-}
-
-// From /proc/self/cgroup, lines of `hierarchy:controllers:/path`: the path of our own cgroup in
-// the hierarchy that limits CPU time.
-std::optional<fs::path> own_cgroup(const fs::path& root, CgroupVersion version) {
-    std::ifstream file(root / "proc/self/cgroup");
-    std::string id, controllers, path;
-    while (std::getline(file, id, ':') && std::getline(file, controllers, ':') &&
-           std::getline(file, path)) {
-        const bool found = version == CgroupVersion::v2 ? id == "0" && controllers.empty()
-                                                        : contains_item(controllers, "cpu");
-        if (found) return path;
-    }
-    return std::nullopt;
-}
-
-// From /proc/self/mountinfo, lines of `id parent dev top point options... - type source super`:
-// where that hierarchy is mounted.
-std::optional<CgroupMount> cgroup_mount(const fs::path& root, CgroupVersion version) {
-    std::ifstream file(root / "proc/self/mountinfo");
-    for (std::string line; std::getline(file, line);) {
-        std::istringstream words(line);
-        std::string id, parent, device, top, point, word, type, source, super_options;
-        words >> id >> parent >> device >> top >> point;
-        while (words >> word && word != "-") {
-        }
-        words >> type >> source >> super_options;
-        const bool found = version == CgroupVersion::v2
-                               ? type == "cgroup2"
-                               : type == "cgroup" && contains_item(super_options, "cpu");
-        if (found) return CgroupMount{top, root / fs::path(point).relative_path()};
-    }
-    return std::nullopt;
-}
 
 std::optional<double> quota_over_period(double quota, double period) {
     if (quota <= 0 || period <= 0) return std::nullopt;  // v1 writes "no limit" as -1
@@ -100,18 +49,10 @@ std::optional<double> tighter(std::optional<double> a, std::optional<double> b) 
     return a ? a : b;
 }
 
-// Limits nest: a cgroup gets no more time than any of its ancestors.
+// A cgroup gets no more time than any of its ancestors.
 std::optional<double> hierarchy_quota(const fs::path& root, CgroupVersion version) {
-    const auto own = own_cgroup(root, version);
-    const auto mount = cgroup_mount(root, version);
-    if (!own || !mount) return std::nullopt;
-
-    fs::path group = mount->point;
-    auto quota = quota_of_group(group, version);
-    const fs::path below = own->lexically_relative(mount->top);
-    if (below.empty() || *below.begin() == "..") return quota;  // our cgroup is not in view
-    for (const fs::path& part : below) {
-        group /= part;
+    std::optional<double> quota;
+    for (const fs::path& group : cgroup_directories(root, "cpu", version)) {
         quota = tighter(quota, quota_of_group(group, version));
     }
     return quota;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "available_memory.h"
 #define ANYSHAPE_IMPORTS_NUMPY
 #include "numpy_api.h"
 #include "pool.h"
@@ -121,6 +122,7 @@ nb::object continued_output(const ArrayForm& form, const std::byte* data, std::i
     if (found == growables().end()) return {};
     Growable& block = found->second;
     if (block.used != used || block.room < form.bytes) return {};
+    CallMemory::require(static_cast<std::size_t>(form.bytes - used));
     nb::object array = array_of(form, const_cast<std::byte*>(data), nb::borrow(block.owner));
     block.used = form.bytes;
     return array;

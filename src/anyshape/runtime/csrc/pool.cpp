@@ -7,6 +7,7 @@
 #include <new>
 #include <vector>
 
+#include "available_memory.h"
 #include "pages.h"
 
 namespace anyshape {
@@ -22,7 +23,9 @@ int bucket_for(std::size_t bytes) {
 
 bool is_mapping(int bucket) { return bytes_in(bucket) >= huge_page; }
 
-std::byte* allocate(int bucket) {
+// Of a block, only what is asked for will be touched.
+std::byte* allocate(int bucket, std::size_t asked) {
+    CallMemory::require(asked);
     const std::size_t bytes = bytes_in(bucket);
     if (!is_mapping(bucket)) {
         void* data = std::aligned_alloc(smallest, bytes);
@@ -71,7 +74,10 @@ Pool& Pool::process() {
 
 PoolBlock Pool::take(std::size_t bytes) {
     const int bucket = bucket_for(bytes);
-    if (bucket >= buckets) throw std::bad_alloc();
+    if (bucket >= buckets) {
+        CallMemory::require(bytes);
+        throw std::bad_alloc();
+    }
     std::byte* data = nullptr;
     bool window_over = false;
     {
@@ -81,7 +87,7 @@ PoolBlock Pool::take(std::size_t bytes) {
     }
     if (window_over) end_window();
     if (data != nullptr) return {data, bucket};
-    data = allocate(bucket);
+    data = allocate(bucket, bytes);
     const std::lock_guard lock(mutex_);
     metrics_.used_bytes += bytes_in(bucket);
     return {data, bucket};

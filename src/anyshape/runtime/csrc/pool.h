@@ -8,7 +8,7 @@
 // Ownership: the pool is the process's and is never destroyed, because arrays outlive everything
 // else. A PoolBlock owns its memory until it is released to a foreign owner, who gives it back.
 // Thread-safety: the Pool may be used from any thread; a PoolBlock from one at a time.
-// Failure: take() and reserve() throw std::bad_alloc; giving back never fails.
+// Failure: take() and reserve() throw std::bad_alloc (NotAvailable); giving back never fails.
 #pragma once
 
 #include <array>

@@ -37,9 +37,12 @@ void translate(const std::exception_ptr& thrown, void*) {
     } catch (const ImpossibleSize& size) {
         set_error("ImpossibleSizeError", size.subject, size.value);
     } catch (const MemoryLimitExceeded& exceeded) {
-        const MemoryLimitExceeded::Bytes& bytes = exceeded.bytes;
+        const NeededBytes& bytes = exceeded.bytes;
         set_error("MemoryLimitExceededError", bytes.arena, bytes.outputs, bytes.copies,
                   exceeded.limit, as_tuple(exceeded.symbols));
+    } catch (const MemoryUnavailable& lack) {
+        set_error("MemoryUnavailableError", lack.bytes.arena, lack.bytes.outputs,
+                  lack.bytes.copies, lack.available, as_tuple(lack.symbols));
     } catch (const std::bad_alloc&) {
         set_error("OutOfMemoryError");
     } catch (const Stopped& stopped) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "available_memory.h"
 #include "failures.h"
 #include "machine.h"
 #include "pool.h"
@@ -111,8 +112,13 @@ void Runner::reserve(std::span<const std::int64_t> symbols) {
         outputs.push_back(run.specialization_->buffer_bytes[output.buffer]);
     }
     const std::int64_t arena_bytes = run.specialization_->memory.arena_bytes;
-    run.context_->arena.reserve(static_cast<std::size_t>(arena_bytes));
-    Pool::process().reserve(outputs);
+    const CallMemory counted;
+    try {
+        run.context_->arena.reserve(static_cast<std::size_t>(arena_bytes));
+        Pool::process().reserve(outputs);
+    } catch (const std::bad_alloc&) {
+        run.throw_lack_of_memory(0);
+    }
 }
 
 RunMetrics Runner::run_metrics() const {
@@ -152,6 +158,23 @@ void Run::require_memory_within(std::int64_t limit, std::int64_t copies,
     throw MemoryLimitExceeded({arena, outputs, copies}, limit, specialization_->symbols);
 }
 
+void Run::throw_lack_of_memory(std::int64_t copies, std::int64_t given) const {
+    const std::int64_t arena = specialization_->memory.arena_bytes;
+    const std::int64_t outputs = specialization_->memory.output_bytes - given;
+    if (std::max({arena, outputs, copies}) < CallMemory::asked_from) throw;
+    const std::int64_t mappable = mappable_memory("/");
+    std::int64_t available = mappable;
+    try {
+        throw;
+    } catch (const NotAvailable& lack) {
+        available = std::min(lack.available, mappable);
+    } catch (const std::bad_alloc&) {  // a limit of the process
+    }
+    const auto held = static_cast<std::int64_t>(context_->arena.bytes());
+    available = std::min(available, max_bytes - held) + held;
+    throw MemoryUnavailable({arena, outputs, copies}, available, specialization_->symbols);
+}
+
 void Run::set_input(std::size_t input, const void* data) noexcept {
     context_->bases[first_input_base + input] = as_word(data);
 }
@@ -187,7 +210,7 @@ void Run::execute(Stop* stop) {
     runner_.runs_.fetch_add(1, std::memory_order_relaxed);
     const IfBusy if_busy = runner_.wait_for_team_ ? IfBusy::wait : IfBusy::go_alone;
     use_team_or_go_alone(specialization_->steps, if_busy, stop);
-    if (stop != nullptr && stop->reason() != StopReason::none) throw Stopped(stop->reason());
+    if (stop != nullptr) stop->check_at_end();
 }
 
 void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop) {
@@ -214,10 +237,12 @@ void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy,
 
 // A step alone has nothing to wait for: those before it are done. Nor does it wait for the team:
 // its caller holds the interpreter's lock, which the team's may need.
-void Run::execute_step(std::size_t number) {
+void Run::execute_step(std::size_t number, Stop* stop) {
+    if (stop != nullptr) stop->check();
     ReadyStep step = specialization_->steps[number];
     step.waits = {};
-    use_team_or_go_alone({&step, 1}, IfBusy::go_alone, nullptr);
+    use_team_or_go_alone({&step, 1}, IfBusy::go_alone, stop);
+    if (stop != nullptr) stop->check_at_end();
 }
 
 std::byte* Run::address(std::size_t buffer) const noexcept {

@@ -10,8 +10,8 @@
 // must not outlive the Runner.
 // Thread-safety: a Runner may be used from any thread, and many Runs at the same time; a Run from
 // one thread at a time.
-// Failure: CheckFailed, ImpossibleSize, MemoryLimitExceeded, Stopped, std::bad_alloc; the Runner
-// stays usable.
+// Failure: CheckFailed, ImpossibleSize, MemoryLimitExceeded, MemoryUnavailable, Stopped,
+// std::bad_alloc; the Runner stays usable.
 #pragma once
 
 #include <atomic>
@@ -135,17 +135,22 @@ class Run {
     void require_memory_within(std::int64_t limit, std::int64_t copies,
                                std::int64_t given = 0) const;
 
+    // For a handler of std::bad_alloc: throws MemoryUnavailable in its place, with the same bytes, if
+    // the run needs so much that its size is the cause; else the same again.
+    [[noreturn]] void throw_lack_of_memory(std::int64_t copies, std::int64_t given = 0) const;
+
     // For the caller to fill in before execute(). Inputs are contiguous and aligned to an element.
     void set_input(std::size_t input, const void* data) noexcept;
     void set_output(std::size_t output, void* data) noexcept;
     const std::byte* input(std::size_t input) const noexcept;
 
-    // Throws Stopped if `stop` asked for it. Outputs are then not complete.
+    // Throws Stopped if `stop` asked for it, at the latest when all is done. Nobody may then use the
+    // outputs.
     void execute(Stop* stop = nullptr);
 
     // The same, one step at a time: begin() once, then each step in order.
     void begin();
-    void execute_step(std::size_t step);
+    void execute_step(std::size_t step, Stop* stop = nullptr);
     std::byte* address(std::size_t buffer) const noexcept;  // after begin()
 
    private:

@@ -65,6 +65,19 @@ class Stop {
         if (requested(0)) throw Stopped(reason());
     }
 
+    // When the last task is done: to be late is to fail, however the tasks were divided. Signals are
+    // left to the interpreter, which sees to them when the call returns.
+    void check_at_end() {
+        const bool over = reason() != StopReason::none;
+        if (!over && limits_.cancellation != nullptr && limits_.cancellation->cancelled()) {
+            give(StopReason::cancelled);
+        } else if (!over && limits_.deadline != Clock::time_point::max() &&
+                   Clock::now() >= limits_.deadline) {
+            give(StopReason::deadline);
+        }
+        if (reason() != StopReason::none) throw Stopped(reason());
+    }
+
     StopReason reason() const noexcept { return reason_.load(std::memory_order_relaxed); }
 
    private:
