@@ -24,6 +24,7 @@ from anyshape.loop.ir import (
     Literal,
     Load,
     Local,
+    Matrix,
     Multiply,
     Number,
     Prepare,
@@ -103,25 +104,38 @@ class _Frame:
 
     def _copy(self, copy: Copy) -> None:
         rows, columns = (dim.evaluate(self.symbols) for dim in (copy.rows, copy.columns))
-        source, target = self.memory[copy.source.buffer.name], self.memory[copy.target.name]
-        for i, j in np.ndindex(rows, columns):
-            x = _element(source, copy.source.place(i, j, self.symbols))
-            target[i, j] = _apply("cast", (x,), copy.target.dtype)
+        source, target = self._elements(copy.source, rows, columns), self.memory[copy.target.name]
+        _check_inside(copy.target.name, np.array([rows, columns]), np.array(target.shape) + 1)
+        for i, j in np.ndindex(source.shape):
+            target[i, j] = _apply("cast", (source[i, j],), copy.target.dtype)
 
     def _multiply(self, product: Multiply) -> None:
         rows, columns, depth = (
             dim.evaluate(self.symbols) for dim in (product.rows, product.columns, product.depth)
         )
-        lhs, rhs = (self.memory[side.buffer.name] for side in (product.lhs, product.rhs))
-        dtype = product.tile.dtype
+        dtype, tile = product.tile.dtype, self.memory[product.tile.name]
+        lhs = self._elements(product.lhs, rows, depth)
+        rhs = self._elements(product.rhs, depth, columns)
+        _check_inside(product.tile.name, np.array([rows, columns]), np.array(tile.shape) + 1)
         for i, j in np.ndindex(rows, columns):
             total = self.value(Literal.of(0, dtype))
-            for k in range(depth):
-                x = _element(lhs, product.lhs.place(i, k, self.symbols))
-                w = _element(rhs, product.rhs.place(k, j, self.symbols))
+            for x, w in zip(lhs[i], rhs[:, j], strict=True):
                 factors = [_apply("cast", (factor,), dtype) for factor in (x, w)]
                 total = _apply("add", (total, _apply("mul", factors, dtype)), dtype)
-            self.memory[product.tile.name][i, j] = total
+            tile[i, j] = total
+
+    def _elements(self, matrix: Matrix, rows: int, columns: int) -> Array:
+        """The matrix; each of its elements must exist along each axis of its memory."""
+        i, j = np.ogrid[:rows, :columns]
+        places = np.full((i + j).shape, matrix.origin.evaluate(self.symbols))
+        for span in matrix.spans:
+            extent, stride, first, down, right = (dim.evaluate(self.symbols) for dim in span.dims)
+            index = first + i * down + j * right
+            _check_inside(matrix.buffer.name, index, extent)
+            places += index * stride
+        array = self.memory[matrix.buffer.name].reshape(-1)
+        _check_inside(matrix.buffer.name, places, array.size)
+        return array[places]
 
     def _place(self, buffer: Buffer, index: Sequence[Any]) -> tuple[int, ...]:
         place = tuple(dim.evaluate(self.symbols) for dim in index)
@@ -149,11 +163,9 @@ class _Frame:
                 assert_never(scalar)
 
 
-def _element(array: Array, place: int) -> Any:
-    """An element of a dense buffer, by its offset."""
-    if not 0 <= place < array.size:
-        raise VerifyError("matrix product", f"{place} is outside {array.size} elements")
-    return array.reshape(-1)[place]
+def _check_inside(name: str, places: Array, size: int | Array) -> None:
+    if ((places < 0) | (places >= size)).any():
+        raise VerifyError(f"buffer '{name}'", f"a matrix in it reaches outside {size}")
 
 
 def _apply(op: str, args: Sequence[Any], dtype: DType) -> Any:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyshape.ir.types import DType, Shape, bool_, i64
 from anyshape.sym import Dim, Facts, Predicate, Symbol, ceildiv, product
@@ -188,29 +188,85 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """One axis of memory, and how a matrix lies along it.
+
+    The axis has `extent` places, `stride` elements apart. Element (i, j) of the matrix is at the
+    place `first + i * down + j * right` of it, which has to exist.
+    """
+
+    extent: Dim
+    stride: Dim
+    first: Dim
+    down: Dim = NEVER
+    right: Dim = NEVER
+
+    @property
+    def dims(self) -> tuple[Dim, Dim, Dim, Dim, Dim]:
+        return self.extent, self.stride, self.first, self.down, self.right
+
+    def moved(self, rows: Dim, columns: Dim) -> Span:
+        return replace(self, first=self.index(rows, columns))
+
+    def index(self, i: Dim, j: Dim) -> Dim:
+        """Where element (i, j) is along this axis."""
+        return self.first + i * self.down + j * self.right
+
+
+@dataclass(frozen=True, slots=True)
 class Matrix:
-    """A matrix in a dense buffer: element (i, j) is at start + i * strides[0] + j * strides[1]."""
+    """A matrix in a dense buffer: element (i, j) is at start + i * strides[0] + j * strides[1].
+
+    Start and strides are those of its spans. They say in which axes of the buffer the matrix lies,
+    so that the verifier can prove each of them on its own, without products of sizes.
+    """
 
     buffer: Buffer
-    start: Dim
-    strides: tuple[Dim, Dim]
+    spans: tuple[Span, ...]
+    origin: Dim = NEVER  # where in the buffer the first places of all axes are
 
-    def place(self, i: int, j: int, symbols: Mapping[Symbol, int]) -> int:
-        down, right = (stride.evaluate(symbols) for stride in self.strides)
-        return self.start.evaluate(symbols) + i * down + j * right
+    @staticmethod
+    def whole(buffer: Buffer, first: Dim = NEVER) -> Matrix:
+        """A buffer of two axes, from row `first` on."""
+        rows, columns = zip(buffer.shape, buffer.strides, strict=True)
+        one = Dim.of(1)
+        return Matrix(buffer, (Span(*rows, first, down=one), Span(*columns, NEVER, right=one)))
 
+    @property
+    def start(self) -> Dim:
+        return sum((span.first * span.stride for span in self.spans), self.origin)
 
-COPIED_ROWS = 16
-"""A copy may write whole groups of as many rows: its target has room for them."""
+    @property
+    def strides(self) -> tuple[Dim, Dim]:
+        down = sum((span.down * span.stride for span in self.spans), NEVER)
+        return down, sum((span.right * span.stride for span in self.spans), NEVER)
+
+    @property
+    def turned(self) -> Matrix:
+        """Its rows as columns."""
+        spans = tuple(replace(span, down=span.right, right=span.down) for span in self.spans)
+        return replace(self, spans=spans)
+
+    def moved(self, rows: Dim, columns: Dim = NEVER) -> Matrix:
+        """From another row and column on."""
+        return replace(self, spans=tuple(span.moved(rows, columns) for span in self.spans))
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """All that it depends on."""
+        return (self.origin, *(dim for span in self.spans for dim in span.dims))
+
+    def substitute(self, dims: Mapping[Symbol, Dim]) -> Matrix:
+        spans = tuple(Span(*(dim.substitute(dims) for dim in s.dims)) for s in self.spans)
+        return Matrix(self.buffer, spans, self.origin.substitute(dims))
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
     """target[i, j] = source[i, j] for i < rows and j < columns, converted to the target's dtype.
 
-    The target is scratch of two axes; what else it holds is arbitrary afterwards. Where the rows of
-    the source are next to each other and its columns are not, the target must have room for
-    `COPIED_ROWS` in each group of rows. Nothing outside the matrix is read.
+    The target is scratch of two axes. Nothing outside the source's rows and columns is read, and
+    nothing outside those of the target is written.
     """
 
     target: Buffer
@@ -220,7 +276,7 @@ class Copy:
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        return (self.source.start, *self.source.strides, self.rows, self.columns)
+        return (*self.source.dims, self.rows, self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +299,7 @@ class Multiply:
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        sides = (self.lhs, self.rhs)
-        places = (dim for side in sides for dim in (side.start, *side.strides))
-        return (*places, self.rows, self.columns, self.depth)
+        return (*self.lhs.dims, *self.rhs.dims, self.rows, self.columns, self.depth)
 
 
 @dataclass(frozen=True, slots=True)

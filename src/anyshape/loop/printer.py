@@ -27,6 +27,7 @@ from anyshape.loop.ir import (
     Number,
     Prepare,
     Scalar,
+    Span,
     Statement,
     Store,
     Update,
@@ -95,7 +96,14 @@ def _lines(statement: Statement) -> Iterator[str]:
 
 
 def _matrix(matrix: Matrix) -> str:
-    return f"{matrix.buffer.name}[{matrix.start}] strides {shape_text(matrix.strides)}"
+    origin = f"{matrix.origin}: " if matrix.origin != 0 else ""
+    return f"{matrix.buffer.name}[{origin}{', '.join(map(_span, matrix.spans))}]"
+
+
+def _span(span: Span) -> str:
+    """Where element (row, column) is along an axis, how long that is, and how far its steps are."""
+    index = span.index(Dim.of("row"), Dim.of("column"))
+    return f"{index} of {span.extent} by {span.stride}"
 
 
 def _for_lines(loop: For) -> Iterator[str]:

@@ -17,7 +17,6 @@ from anyshape.loop.ir import (
     Literal,
     Load,
     Local,
-    Matrix,
     Multiply,
     Number,
     Prepare,
@@ -48,20 +47,15 @@ def map_statement(statement: Statement, dims: Mapping[Symbol, Dim], access: Acce
             return For(index, extent.substitute(dims), inner, states, vector)
         case Copy(target, source, rows, columns):
             sizes = (dim.substitute(dims) for dim in (rows, columns))
-            return Copy(target, _map_matrix(source, dims), *sizes)
+            return Copy(target, source.substitute(dims), *sizes)
         case Multiply(tile, lhs, rhs, rows, columns, depth, padded):
-            sides = _map_matrix(lhs, dims), _map_matrix(rhs, dims)
+            sides = lhs.substitute(dims), rhs.substitute(dims)
             sizes = (dim.substitute(dims) for dim in (rows, columns, depth))
             return Multiply(tile, *sides, *sizes, padded=padded)
         case Prepare(keys, body):
             return Prepare(keys, tuple(map_statement(item, dims, access) for item in body))
         case _:
             assert_never(statement)
-
-
-def _map_matrix(matrix: Matrix, dims: Mapping[Symbol, Dim]) -> Matrix:
-    down, right = (stride.substitute(dims) for stride in matrix.strides)
-    return Matrix(matrix.buffer, matrix.start.substitute(dims), (down, right))
 
 
 def map_scalar(value: Scalar, dims: Mapping[Symbol, Dim], access: AccessMap) -> Scalar:

@@ -1,7 +1,8 @@
 """The verifier of the loop IR: names are defined, dtypes fit, and accesses are in bounds.
 
 Bounds are proved with the kernel's facts, the ranges of the loops around and the conditions of the
-guards around. What cannot be proved is returned, and the emitter makes such an access safe.
+guards around. What cannot be proved is returned, and the emitter makes it safe: a load or a store
+on its own, a copy or a product of matrices as a whole (`bounds.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from anyshape.base.errors import VerifyError
+from anyshape.loop.bounds import bounds_of, limits_of, work_of
 from anyshape.loop.ir import (
     Apply,
     Bind,
@@ -37,10 +39,11 @@ from anyshape.loop.printer import is_row_major, scalar_text
 from anyshape.sym import Answer, Dim, Less, LessEqual, Predicate, Prover, Symbol
 
 Access = tuple[Buffer, Index]
+Unproved = Access | Copy | Multiply
 
 
-def verify_kernel(kernel: Kernel) -> list[Access]:
-    """Raises VerifyError on a malformed kernel; returns the accesses not proved in bounds."""
+def verify_kernel(kernel: Kernel) -> list[Unproved]:
+    """Raises VerifyError on a malformed kernel; returns what is not proved to stay in bounds."""
     start = Prover(kernel.facts.axes, [fact.predicate for fact in kernel.facts.facts])
     start = start.extended((), facts_of_task(kernel))
     around = _Around(kernel, start, frozenset(kernel.sizes), {}, {})
@@ -61,6 +64,10 @@ def _range(symbol: Symbol, extent: Dim) -> tuple[Predicate, ...]:
     return LessEqual(Dim.of(0), index), Less(index, extent)
 
 
+def _written(statement: Copy | Multiply) -> str:
+    return statement.target.name if isinstance(statement, Copy) else statement.tile.name
+
+
 class _Around:
     """What is known and named at one point of the kernel."""
 
@@ -70,23 +77,27 @@ class _Around:
         prover: Prover,
         symbols: frozenset[Symbol],
         locals_: dict[str, Local],
-        unproved: dict[Access, None],
+        unproved: dict[Unproved, None],
+        *,
+        is_settled: bool = True,
     ) -> None:
         self.kernel = kernel
         self.prover = prover
         self.symbols = symbols
         self.locals = locals_
         self.unproved = unproved  # an ordered set, shared by all points
+        self.is_settled = is_settled  # whether every index that data decide has a range
         self._seen: set[int] = set()  # expressions checked here, by id: parts may be shared
         self._assuming: dict[tuple[Predicate, ...], _Around] = {}
 
-    def within(self, symbol: Symbol, extent: Dim) -> _Around:
+    def within(self, symbol: Symbol, extent: Dim, *, is_settled: bool = True) -> _Around:
         self._known(extent)
         if symbol in self.symbols:
             raise VerifyError(f"index '{symbol}'", "is defined twice")
         prover = self.prover.extended((), _range(symbol, extent))
-        symbols = self.symbols | {symbol}
-        return _Around(self.kernel, prover, symbols, dict(self.locals), self.unproved)
+        symbols, settled = self.symbols | {symbol}, self.is_settled and is_settled
+        locals_ = dict(self.locals)
+        return _Around(self.kernel, prover, symbols, locals_, self.unproved, is_settled=settled)
 
     def assuming(self, conditions: tuple[Predicate, ...]) -> _Around:
         found = self._assuming.get(conditions)
@@ -97,7 +108,10 @@ class _Around:
         return found
 
     def _without_locals(self) -> _Around:
-        return _Around(self.kernel, self.prover, self.symbols, {}, self.unproved)
+        settled = self.is_settled
+        return _Around(
+            self.kernel, self.prover, self.symbols, {}, self.unproved, is_settled=settled
+        )
 
     def check(self, body: Sequence[Statement]) -> None:
         around = self
@@ -113,7 +127,8 @@ class _Around:
                 self._define(local)
             case Bind(symbol, value, extent):
                 self._scalar(value)
-                return self.within(symbol, extent)
+                some = self.prover.proves(Less(Dim.of(0), extent)) is Answer.TRUE
+                return self.within(symbol, extent, is_settled=some)
             case Store(buffer, index, value):
                 if buffer not in (*self.kernel.results, *self.kernel.scratch):
                     raise VerifyError(f"buffer '{buffer.name}'", "is not written by this kernel")
@@ -153,18 +168,33 @@ class _Around:
         if copy.target not in self.kernel.scratch or len(copy.target.shape) != 2:
             raise VerifyError(f"target '{copy.target.name}'", "is no scratch of two axes")
         self._matrix(copy.source)
+        self._bounds(copy)
 
     def _multiply(self, product: Multiply) -> None:
-        """Bounds are those of whoever made it: the matrices of its loops tile whole matrices."""
         for dim in product.dims:
             self._known(dim)
-        if product.tile not in self.kernel.scratch:
-            raise VerifyError(f"tile '{product.tile.name}'", "is not scratch of this kernel")
+        if product.tile not in self.kernel.scratch or len(product.tile.shape) != 2:
+            raise VerifyError(f"tile '{product.tile.name}'", "is no scratch of two axes")
         for side in (product.lhs, product.rhs):
             self._matrix(side)
         runs_of_depth = product.lhs.strides[1], product.rhs.strides[0]
         if product.rhs.strides[1] != 1 and runs_of_depth != (1, 1):
             raise VerifyError(f"matrix '{product.rhs.buffer.name}'", "has columns apart")
+        self._bounds(product)
+
+    def _bounds(self, statement: Copy | Multiply) -> None:
+        """An index whose range may be empty has any value there: nothing is known of it."""
+        still_open = self._not_proved(bounds_of(statement, self.prover))
+        if still_open:  # perhaps they follow from there being anything to do
+            working = self.assuming(work_of(statement))
+            still_open = [] if working.prover.is_contradictory else working._not_proved(still_open)
+            if any(working.prover.proves(test) is Answer.FALSE for test in still_open):
+                raise VerifyError(f"matrix in '{_written(statement)}'", "is out of bounds")
+        if still_open or not self.is_settled:
+            self.unproved[statement] = None
+
+    def _not_proved(self, tests: Sequence[Predicate]) -> list[Predicate]:
+        return [test for test in tests if self.prover.proves(test) is not Answer.TRUE]
 
     def _matrix(self, matrix: Matrix) -> None:
         given = (*self.kernel.buffers, *self.kernel.scratch)
@@ -189,11 +219,9 @@ class _Around:
             self.unproved[buffer, index] = None
 
     def _in_bounds(self, index: Dim, size: Dim) -> bool:
-        zero = Dim.of(0)
-        return all(
-            self.prover.proves(test) is Answer.TRUE
-            for test in (LessEqual(zero, index), Less(index, size))
-        )
+        above = (Less(index, limit) for limit in limits_of(size))
+        tests = (LessEqual(Dim.of(0), index), *above)
+        return all(self.prover.proves(test) is Answer.TRUE for test in tests)
 
     def _scalar(self, value: Scalar) -> None:
         if id(value) in self._seen:

@@ -16,7 +16,6 @@ lanes. What is transposed instead are the queries, once, and a mask, block by bl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from anyshape.ir.node import Value
 from anyshape.ir.types import bool_
@@ -35,7 +34,6 @@ from anyshape.loop import (
     Store,
     Update,
 )
-from anyshape.loop.ir import COPIED_ROWS
 from anyshape.lower.attention_parts import (
     COLUMN,
     DEPTH,
@@ -74,8 +72,7 @@ class _Tiles:
         self.parts = parts
         self.plan = plan = parts.plan
         self.tile = plan.scratch("tile", plan.tiling.rows, plan.columns)
-        depth = ceildiv(plan.width, COPIED_ROWS) * COPIED_ROWS
-        self.packed = plan.scratch("packed", depth, plan.most_queries)
+        self.packed = plan.scratch("packed", plan.width, plan.most_queries)
         self.scores = plan.scratch("scores", plan.most_keys, plan.most_queries)
         self.copied: list[Buffer] = []
         self.copies: list[Statement] = []  # what a key block starts with
@@ -119,8 +116,7 @@ class _Tiles:
             if found is None or found.strides[0] == 0 or found.strides[1] != 1:
                 return None
             turned = plan.scratch("mask", plan.most_keys, plan.most_queries)
-            start = found.start + plan.first_query * found.strides[0] + plan.first_key
-            source = Matrix(found.buffer, start, (found.strides[1], found.strides[0]))
+            source = found.moved(plan.first_query, plan.first_key).turned
             self.copied.append(turned)
             self.copies.append(Copy(turned, source, plan.block_keys, plan.block_queries))
             return turned
@@ -134,8 +130,7 @@ class _Tiles:
             whole = (*plan.head, plan.first_query + Dim.of(QUERY), Dim.of(DEPTH))
             code, element = self.parts.reader.element(plan.form.query, whole)
             return (self._scaled(code, cast(element, plan.total)),)
-        start = view.start + plan.first_query * view.strides[0]
-        turned = Matrix(view.buffer, start, (view.strides[1], view.strides[0]))
+        turned = view.moved(plan.first_query).turned
         copy = Copy(self.packed, turned, plan.width, plan.block_queries)
         return copy, self._scaled([], Load(self.packed, place))
 
@@ -163,8 +158,8 @@ class _Tiles:
         plan, keys = self.plan, self.keys
         key = (first + Dim.of(TILE)) * plan.tiling.rows
         rows = minimum(plan.tiling.rows, plan.block_keys - key)
-        lhs = replace(keys, start=keys.start + key * keys.strides[0])
-        packed = Matrix(self.packed, Dim.of(0), (Dim.of(plan.most_queries), Dim.of(1)))
+        packed = Matrix.whole(self.packed)
+        lhs = keys.moved(key)
         product = Multiply(self.tile, lhs, packed, rows, plan.block_queries, plan.width)
         code, score = self._score(key + Dim.of(ROW))
         if is_partial:
@@ -203,8 +198,8 @@ class _Tiles:
         query, column = Dim.of(TILE) * plan.tiling.rows, Dim.of(PANEL) * plan.columns
         rows = minimum(plan.tiling.rows, plan.block_queries - query)
         columns = minimum(plan.columns, plan.value_width - column)
-        weights = Matrix(self.scores, query, (Dim.of(1), Dim.of(plan.most_queries)))
-        panel = replace(values, start=values.start + column)
+        weights = Matrix.whole(self.scores).turned.moved(query)
+        panel = values.moved(Dim.of(0), column)
         product = Multiply(self.tile, weights, panel, rows, columns, plan.block_keys)
         row = lanes(COLUMN, columns, self.parts.added(self.tile, query, column))
         tiles = ceildiv(plan.block_queries, plan.tiling.rows)

@@ -14,7 +14,6 @@ Register tiles across the queries, as for many of them, would be almost empty he
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from anyshape.loop import (
     Accumulator,
@@ -136,8 +135,8 @@ class _Rows:
         plan, values = self.plan, self.values
         column = Dim.of(PANEL) * plan.columns
         columns = minimum(plan.columns, plan.value_width - column)
-        weights = Matrix(self.scores, Dim.of(0), (Dim.of(plan.most_keys), Dim.of(1)))
-        panel = replace(values, start=values.start + column)
+        weights = Matrix.whole(self.scores)
+        panel = values.moved(Dim.of(0), column)
         rows = self.plan.block_rows
         product = Multiply(self.tile, weights, panel, rows, columns, plan.block_keys)
         row = lanes(COLUMN, columns, self.parts.added(self.tile, Dim.of(0), column))

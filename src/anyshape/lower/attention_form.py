@@ -14,12 +14,12 @@ from typing import cast
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import Trait
 from anyshape.ir.types import DType, Shape
-from anyshape.loop import Buffer, Let, Load, Matrix, Scalar, Statement
+from anyshape.loop import Buffer, Let, Load, Matrix, Scalar, Span, Statement
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Lowering, wide_of
 from anyshape.ops.attention import AttentionAttrs
 from anyshape.passes.dot_epilogue import Order, epilogue_orders
-from anyshape.sym import Dim, FactScope, Symbol
+from anyshape.sym import Dim, FactScope, Symbol, product
 
 LOOPS = frozenset({Trait.REDUCTION, Trait.CONTRACTION, Trait.ROWWISE})
 
@@ -109,16 +109,27 @@ class Reader:
         body, _ = self.broadcast(value, shape or value.tensor.shape, place)
         match body:
             case [Let(_, Load(buffer, index))]:
-                return _as_matrix(buffer, buffer.offset(index), row, column)
+                return _as_matrix(buffer, index, row, column)
             case _:
                 return None
 
 
-def _as_matrix(buffer: Buffer, offset: Dim, row: Symbol, column: Symbol) -> Matrix | None:
+def _as_matrix(buffer: Buffer, index: Index, row: Symbol, column: Symbol) -> Matrix | None:
+    """By the axes of the buffer; or all of it as one axis, where reshapes meet again."""
+    axes = zip(index, buffer.shape, buffer.strides, strict=True)
+    spans = [_span(dim, size, stride, row, column) for dim, size, stride in axes]
+    if None in spans:
+        size, one = product(buffer.shape), Dim.of(1)
+        spans = [_span(buffer.offset(index), size, one, row, column)]
+    found = tuple(span for span in spans if span is not None)
+    return Matrix(buffer, found) if len(found) == len(spans) else None
+
+
+def _span(dim: Dim, size: Dim, stride: Dim, row: Symbol, column: Symbol) -> Span | None:
+    """How `dim`, the index along an axis, depends on row and column: None if not linearly."""
     zero, one = Dim.of(0), Dim.of(1)
-    start, below, beside = (
-        offset.substitute({row: i, column: j}) for i, j in ((zero, zero), (one, zero), (zero, one))
+    first, below, beside = (
+        dim.substitute({row: i, column: j}) for i, j in ((zero, zero), (one, zero), (zero, one))
     )
-    strides = below - start, beside - start
-    is_linear = offset == start + strides[0] * Dim.of(row) + strides[1] * Dim.of(column)
-    return Matrix(buffer, start, strides) if is_linear else None
+    span = Span(size, stride, first, below - first, beside - first)
+    return span if dim == span.index(Dim.of(row), Dim.of(column)) else None

@@ -95,7 +95,7 @@ class Parts:
         found = self.reader.matrix(value, self.plan.kv_head)
         if found is None or found.buffer.dtype != self.plan.total:
             return None
-        return replace(found, start=found.start + self.plan.first_key * found.strides[0])
+        return found.moved(self.plan.first_key)
 
     def copied(self, value: Value, name: str) -> tuple[Matrix, Statement]:
         """Keys or values of a block in scratch, and the loop that puts them there."""
@@ -105,7 +105,7 @@ class Parts:
         code, element = self.reader.element(value, place)
         store = Store(copy, (Dim.of(KEY), Dim.of(COLUMN)), cast(element, self.plan.total))
         loop = each(KEY, self.plan.block_keys, lanes(COLUMN, width, *code, store))
-        return Matrix(copy, Dim.of(0), (width, Dim.of(1))), loop
+        return Matrix.whole(copy), loop
 
     def mask(self, place: Index) -> tuple[Code, Scalar | None]:
         """The mask's element for a score at (batch, head, query, key); None without a mask."""

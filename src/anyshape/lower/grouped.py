@@ -34,19 +34,21 @@ from anyshape.loop import (
     Multiply,
     Number,
     Scalar,
+    Span,
     Statement,
 )
 from anyshape.loop.merge import flat_buffer
+from anyshape.lower.matrix import stored_panel
 from anyshape.lower.matrix_epilogue import TilePlace, surroundings
 from anyshape.lower.matrix_form import MatrixForm, Panels, param_of
-from anyshape.lower.matrix_plan import PANEL, TASK, TILE, MatrixPlan, flat
+from anyshape.lower.matrix_plan import TASK, TILE, MatrixPlan, flat
 from anyshape.lower.params import uses_of
 from anyshape.passes.dot_epilogue import epilogue_orders
 from anyshape.passes.matrix_sides import Side
 from anyshape.passes.strided_view import StridedView, view_of
-from anyshape.sym import Dim, Facts, Less, LessEqual, Symbol, ceildiv, maximum, minimum, product
+from anyshape.sym import Dim, Facts, Less, LessEqual, Symbol, ceildiv, minimum, product
 
-GROUP, START, END, FIRST, COUNT = (Symbol(name) for name in ("g", "s", "e", "f", "m"))
+GROUP, START, END, FIRST, COUNT, DEPTH = (Symbol(name) for name in ("g", "s", "e", "f", "m", "k"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,13 @@ class GroupedPlan:
         return self.form.columns.view.shape[0]
 
     @property
-    def first_row(self) -> Dim:
-        """Of this tile."""
+    def row_of_block(self) -> Dim:
+        """The first one of this tile within its block."""
         return Dim.of(FIRST) + Dim.of(TILE) * self.product.tiling.rows
+
+    @property
+    def first_row(self) -> Dim:
+        return self.product.first_of_block + self.row_of_block
 
     @property
     def rows(self) -> Dim:
@@ -80,24 +86,28 @@ class GroupedPlan:
         return ceildiv(Dim.of(COUNT), self.product.tiling.rows)
 
     @property
-    def depth(self) -> Dim:
-        """Of a group: the rows after the last one have none."""
-        return self.form.depth * minimum(1, self.groups - Dim.of(GROUP))
+    def depth_of_group(self) -> Bind:
+        """The rows after the last group have none.
+
+        It is an index of its own for the sake of proofs: no more than the operands have, or than is
+        left of all groups together.
+        """
+        depth, left = self.form.depth, self.groups - Dim.of(GROUP)
+        return Bind(DEPTH, Number(depth * minimum(1, left)), minimum(depth, depth * left) + 1)
 
     def rows_of_group(self, offsets: Buffer) -> tuple[Bind, ...]:
-        """The rows of a group that are in this block: the first one, and how many."""
+        """The rows of a group that are in this block: the first one in it, and how many."""
         rows, group = self.form.row_count, Dim.of(GROUP)
         before = Guard((LessEqual(Dim.of(1), group),), _offset(offsets, group - 1), _ZERO)
         after = Guard((Less(group, self.groups),), _offset(offsets, group), Number(rows))
         block = self.product.first_of_block
-        first = maximum(Dim.of(START), block)
-        last = minimum(Dim.of(END), block + self.product.block)
-        count = maximum(0, last - Dim.of(FIRST))
+        first, last = (Dim.of(row) - block for row in (START, END))
+        height = self.product.rows_of_block
         return (
             Bind(START, before, rows + 1),
             Bind(END, after, rows + 1),
-            Bind(FIRST, Number(first), rows + 1),
-            Bind(COUNT, Number(count), rows - Dim.of(FIRST) + 1),
+            Bind(FIRST, Number(first), height + 1),
+            Bind(COUNT, Number(last - Dim.of(FIRST)), height - Dim.of(FIRST) + 1),
         )
 
 
@@ -169,9 +179,10 @@ def grouped_kernel(
     copies, lhs = _rows(plan, buffers[x])
     padded = plan.form.panels is Panels.STORED
     panel = _panel(plan, buffers[weights])
-    multiply = Multiply(whole.sums, lhs, panel, plan.rows, whole.columns, plan.depth, padded)
+    multiply = Multiply(whole.sums, lhs, panel, plan.rows, whole.columns, Dim.of(DEPTH), padded)
     tiles = For(TILE, plan.tiles, (multiply, *around.after))
-    groups = For(GROUP, plan.groups + 1, (*plan.rows_of_group(buffers[offsets]), tiles))
+    group = (*plan.rows_of_group(buffers[offsets]), plan.depth_of_group, tiles)
+    groups = For(GROUP, plan.groups + 1, group)
     scratch = tuple(filter(None, (whole.sums, whole.block_copy)))
     body = (*whole.parts_of_task, *copies, groups)
     tasks = product(whole.extents)
@@ -181,19 +192,24 @@ def grouped_kernel(
 def _rows(plan: GroupedPlan, x: Buffer) -> tuple[tuple[Statement, ...], Matrix]:
     """Copies that a task makes of its rows, and the rows of a tile."""
     whole, depth = plan.product, plan.form.depth
+    rows = _of_shape(x, plan.form.row_count, depth)
     if whole.block_copy is None:
-        return (), Matrix(x, plan.first_row * depth, (depth, Dim.of(1)))
-    source = Matrix(x, whole.first_of_block * depth, (depth, Dim.of(1)))
-    copy = Copy(whole.block_copy, source, whole.rows_of_block, depth)
-    start = (plan.first_row - whole.first_of_block) * depth
-    return (copy,), Matrix(whole.block_copy, start, (depth, Dim.of(1)))
+        return (), rows.moved(plan.first_row)
+    copy = Copy(whole.block_copy, rows.moved(whole.first_of_block), whole.rows_of_block, depth)
+    return (copy,), Matrix.whole(whole.block_copy, plan.row_of_block)
 
 
 def _panel(plan: GroupedPlan, weights: Buffer) -> Matrix:
     whole, group, depth = plan.product, Dim.of(GROUP), plan.form.depth
     if plan.form.panels is Panels.STORED:
-        number = group * whole.panels + Dim.of(PANEL)
-        return Matrix(weights, number * depth * whole.width, (Dim.of(whole.width), Dim.of(1)))
-    columns = plan.form.column_count
-    start = group * depth * columns + whole.first_column
-    return Matrix(weights, start, (columns, Dim.of(1)))
+        return stored_panel(whole, weights, plan.groups, group)
+    rows = _of_shape(weights, plan.groups * depth, plan.form.column_count)
+    return rows.moved(group * depth, whole.first_column)
+
+
+def _of_shape(buffer: Buffer, rows: Dim, columns: Dim) -> Matrix:
+    """A dense buffer as one matrix."""
+    zero, one = Dim.of(0), Dim.of(1)
+    return Matrix(
+        buffer, (Span(rows, columns, zero, down=one), Span(columns, one, zero, right=one))
+    )

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from anyshape.ir.node import Region
-from anyshape.loop import Buffer, Copy, For, Kernel, Matrix, Multiply, Prepare, Statement
+from anyshape.loop import Buffer, Copy, For, Kernel, Matrix, Multiply, Prepare, Span, Statement
 from anyshape.loop.merge import flat_buffer
 from anyshape.lower.matrix_epilogue import TilePlace, surroundings
 from anyshape.lower.matrix_form import Panels, is_computed, param_of
@@ -69,15 +69,14 @@ def _product(
     if plan.block_copy is None:
         lhs = _rows(plan, _buffer_of(form.rows, inputs, buffers), plan.first_row)
     else:
-        start = (plan.first_row - plan.first_of_block) * form.depth
-        lhs = Matrix(plan.block_copy, start, (form.depth, Dim.of(1)))
+        lhs = Matrix.whole(plan.block_copy, plan.first_row - plan.first_of_block)
         if not is_computed(form.rows):
             source = _rows(plan, _buffer_of(form.rows, inputs, buffers), plan.first_of_block)
             copies.append(Copy(plan.block_copy, source, plan.rows_of_block, form.depth))
     if plan.panel_copy is None:
         rhs = _panel(plan, _buffer_of(form.columns, inputs, buffers))
     else:
-        rhs = Matrix(plan.panel_copy, Dim.of(0), (Dim.of(plan.width), Dim.of(1)))
+        rhs = Matrix.whole(plan.panel_copy)
         if not is_computed(form.columns):
             source = _panel(plan, _buffer_of(form.columns, inputs, buffers))
             copies.append(Copy(plan.panel_copy, source, form.depth, plan.columns))
@@ -90,17 +89,24 @@ def _buffer_of(side: Side, inputs: Sequence[Buffer], buffers: Buffers) -> Buffer
 
 
 def _rows(plan: MatrixPlan, buffer: Buffer, first: Dim) -> Matrix:
-    side = plan.form.rows
+    return _matrix(plan, plan.form.rows, buffer, first)
+
+
+def _matrix(plan: MatrixPlan, side: Side, buffer: Buffer, first: Dim) -> Matrix:
+    """The matrix of this batch, from one of its free places on: free places down, depth right."""
     assert side.free_stride is not None
     assert side.depth_stride is not None
-    start = _start(plan, side) + first * side.free_stride
-    return Matrix(buffer, start, (side.free_stride, side.depth_stride))
-
-
-def _start(plan: MatrixPlan, side: Side) -> Dim:
-    """Where the matrix of this batch starts."""
-    steps = (i * side.view.strides[axis] for i, axis in zip(plan.batch, side.batch, strict=True))
-    return sum(steps, side.view.start)
+    view, zero, one = side.view, Dim.of(0), Dim.of(1)
+    batch = zip(plan.batch, side.batch, strict=True)
+    return Matrix(
+        buffer,
+        (
+            *(Span(view.shape[axis], view.strides[axis], index) for index, axis in batch),
+            Span(side.size(side.free), side.free_stride, first, down=one),
+            Span(side.size(side.depth), side.depth_stride, zero, right=one),
+        ),
+        view.start,
+    )
 
 
 # --- panels ---------------------------------------------------------------------------------------
@@ -108,15 +114,24 @@ def _start(plan: MatrixPlan, side: Side) -> Dim:
 
 def _panel(plan: MatrixPlan, buffer: Buffer) -> Matrix:
     """The columns of a task, where the operand has them."""
-    side = plan.form.columns
-    if plan.form.panels is Panels.STORED:
-        panel = _stored_batch(plan) * plan.panels * plan.form.depth * plan.width
-        start = panel + plan.first_column * plan.form.depth
-        return Matrix(buffer, start, (Dim.of(plan.width), Dim.of(1)))
-    assert side.free_stride is not None
-    assert side.depth_stride is not None
-    start = _start(plan, side) + plan.first_column * side.free_stride
-    return Matrix(buffer, start, (side.depth_stride, side.free_stride))
+    if plan.form.panels is not Panels.STORED:
+        return _matrix(plan, plan.form.columns, buffer, plan.first_column).turned
+    return stored_panel(plan, buffer, _stored_batches(plan), _stored_batch(plan))
+
+
+def stored_panel(plan: MatrixPlan, buffer: Buffer, batches: Dim, batch: Dim) -> Matrix:
+    """The panel of a task among those of a constant: [batches, panels, depth, width]."""
+    depth, width, zero, one = plan.form.depth, Dim.of(plan.width), Dim.of(0), Dim.of(1)
+    panel = depth * width
+    return Matrix(
+        buffer,
+        (
+            Span(batches, plan.panels * panel, batch),
+            Span(plan.panels, panel, plan.panel),
+            Span(depth, width, zero, down=one),
+            Span(width, one, zero, right=one),
+        ),
+    )
 
 
 def _stored_axes(plan: MatrixPlan) -> list[int]:
@@ -130,6 +145,9 @@ def _stored_batch(plan: MatrixPlan) -> Dim:
     return linear(tuple(plan.batches[n] for n in axes), [plan.batch[n] for n in axes])
 
 
+def _stored_batches(plan: MatrixPlan) -> Dim:
+    return product(plan.batches[n] for n in _stored_axes(plan))
+
+
 def _stored_size(plan: MatrixPlan) -> Dim:
-    batches = product(plan.batches[n] for n in _stored_axes(plan))
-    return batches * plan.panels * plan.form.depth * plan.width
+    return _stored_batches(plan) * plan.panels * plan.form.depth * plan.width

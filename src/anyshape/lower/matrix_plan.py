@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from anyshape.ir.types import DType, Shape, f32, i32
 from anyshape.loop import Bind, Buffer, Number
-from anyshape.loop.ir import COPIED_ROWS
 from anyshape.loop.printer import row_major
 from anyshape.lower.matrix_form import MatrixForm, Panels, is_computed
 from anyshape.lower.matrix_run import RUN, RUNS, Run
@@ -159,8 +158,13 @@ class MatrixPlan:
         return minimum(self.tiling.rows, self.rows_of_block - Dim.of(TILE) * self.tiling.rows)
 
     @property
+    def panel(self) -> Dim:
+        """Which one it is."""
+        return self._place_of(PANEL)
+
+    @property
     def first_column(self) -> Dim:
-        return self._place_of(PANEL) * self.width
+        return self.panel * self.width
 
     def _place_of(self, index: Symbol) -> Dim:
         run = self.run
@@ -193,8 +197,7 @@ class MatrixPlan:
         """Where a task copies its panel to, or computes it."""
         if self.form.panels not in (Panels.COPIED, Panels.COMPUTED):
             return None
-        depth = ceildiv(self.form.depth, COPIED_ROWS) * COPIED_ROWS
-        return scratch("panel", self.total, (depth, Dim.of(self.width)))
+        return scratch("panel", self.total, (self.form.depth, Dim.of(self.width)))
 
     @property
     def block_copy(self) -> Buffer | None:

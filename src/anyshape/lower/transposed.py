@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from anyshape.loop import Bind, Buffer, Copy, For, Let, Load, Matrix, Statement
+from anyshape.loop import Bind, Buffer, Copy, For, Let, Load, Matrix, Span, Statement
 from anyshape.loop.merge import Space, step_of
 from anyshape.loop.printer import row_major
 from anyshape.loop.rewrite import substitute
@@ -39,11 +39,18 @@ class Turned:
     let: Let
     source: Buffer
     offset: Dim
-    step: Dim  # from one column of the block to the next
 
-    def matrix(self, starts: Mapping[Symbol, Dim]) -> Matrix:
-        """A block of it, given where the block starts."""
-        return Matrix(self.source, self.offset.substitute(starts), (Dim.of(1), self.step))
+    def matrix(self, space: Space, row: Symbol, first: Mapping[Symbol, Dim]) -> Matrix:
+        """A block of it, given the first row and column of the block."""
+        spans, rest = list[Span](), self.offset
+        for index, extent in space.indices:
+            step = step_of(rest, index)
+            if step is None or step == 0:
+                continue
+            down, right = (Dim.of(int(index == other)) for other in (row, space.indices[-1][0]))
+            spans.append(Span(extent, step, first.get(index, Dim.of(index)), down, right))
+            rest = rest.substitute({index: Dim.of(0)})
+        return Matrix(self.source, tuple(spans), rest)
 
 
 def transposed_work(space: Space) -> Work | None:
@@ -66,7 +73,7 @@ def _turned(body: Sequence[Statement], row: Symbol, column: Symbol) -> list[Turn
                 if step is None or step in (0, 1) or row in step.symbols:
                     continue
                 if step_of(offset, row) == 1:
-                    found.append(Turned(position, statement, buffer, offset, step))
+                    found.append(Turned(position, statement, buffer, offset))
             case _:
                 pass
     return found
@@ -84,7 +91,8 @@ def _blocks(space: Space, row: tuple[Symbol, Dim], turned: Sequence[Turned]) -> 
     inner = For(INNER, columns, substitute(body, places), vector=True)
     starts = dict(zip((row[0], column[0]), first, strict=True))
     copies = tuple(
-        Copy(tile, x.matrix(starts), rows, columns) for tile, x in zip(tiles, turned, strict=True)
+        Copy(tile, x.matrix(space, row[0], starts), rows, columns)
+        for tile, x in zip(tiles, turned, strict=True)
     )
     outer = [pair for pair in space.indices[:-1] if pair != row]
     blocks = (ROW_BLOCK, ceildiv(row[1], ROWS)), (STRIP, ceildiv(column[1], COLUMNS))

@@ -144,7 +144,7 @@ def test_tiles_of_several_widths_in_one_kernel() -> None:
     """Micro-kernels that differ only in how far rows of the tile are apart are not mixed up."""
     shape = [2, 5]
     x, w = buffer("x", f32, [2, 3]), buffer("w", f32, [3, 5])
-    lhs, rhs = (Matrix(b, Dim.of(0), b.strides) for b in (x, w))
+    lhs, rhs = (Matrix.whole(b) for b in (x, w))
     tiles = [buffer(f"tile{columns}", f32, [2, columns]) for columns in (32, 64)]
     results = [buffer(f"y{columns}", f32, shape, written=True) for columns in (32, 64)]
     body: list[Statement] = []

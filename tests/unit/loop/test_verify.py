@@ -8,9 +8,21 @@ from tests.unit.codegen.emit.harness import at, buffer, each, kernel, op, put
 
 from anyshape.base.errors import VerifyError
 from anyshape.ir.types import f32, f64
-from anyshape.loop import Guard, Let, Literal, Local, Scalar
+from anyshape.loop import (
+    Bind,
+    Copy,
+    Guard,
+    Kernel,
+    Let,
+    Literal,
+    Local,
+    Matrix,
+    Multiply,
+    Number,
+    Scalar,
+)
 from anyshape.loop.verify import verify_kernel
-from anyshape.sym import Dim, Less
+from anyshape.sym import Dim, Less, Symbol, ceildiv, minimum
 
 X = buffer("x", f32, ["n0", "n1"])
 OUT = buffer("out", f32, ["n0", "n1"], written=True)
@@ -67,3 +79,80 @@ def test_only_results_are_written() -> None:
     other = replace(OUT, name="other")
     with pytest.raises(VerifyError, match="buffer 'other'"):
         verify_kernel(kernel([X, OUT], each(put(other, ["t", "j"], at(X, "t", "j")))))
+
+
+# --- matrices -------------------------------------------------------------------------------------
+
+TILE = buffer("tile", f32, [4, 16])
+
+
+W = buffer("w", f32, ["n1", 16])
+ROWS = minimum(4, Dim.of("n0 - 4*t"))
+LHS, RHS = Matrix.whole(X, Dim.of("4*t")), Matrix.whole(W)
+PRODUCT = Multiply(TILE, LHS, RHS, ROWS, Dim.of(16), Dim.of("n1"))
+COPY = Copy(TILE, RHS, minimum(4, Dim.of("n1")), Dim.of(16))
+
+
+def matrix_kernel(statement: Copy | Multiply) -> Kernel:
+    tasks = ceildiv("n0", 4)
+    return kernel([X, W, OUT], statement, tasks=tasks, scratch=(TILE,))
+
+
+def test_matrices_are_proved() -> None:
+    for statement in (PRODUCT, COPY, replace(COPY, source=RHS.turned, rows=Dim.of("n1 - n1"))):
+        assert verify_kernel(matrix_kernel(statement)) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        replace(PRODUCT, rows=Dim.of(4)),
+        replace(PRODUCT, lhs=LHS.moved(Dim.of(1))),
+        replace(PRODUCT, lhs=LHS.moved(Dim.of("n0 - 4*t - 5"))),
+        replace(PRODUCT, rows=Dim.of("n0 - 4*t")),
+        replace(PRODUCT, columns=Dim.of("n1")),
+        replace(COPY, rows=Dim.of("n1")),
+        replace(COPY, source=RHS.turned),
+        replace(COPY, source=RHS.moved(Dim.of(0), Dim.of("t"))),
+    ],
+)
+def test_matrices_that_may_reach_outside_are_returned(statement: Copy | Multiply) -> None:
+    assert verify_kernel(matrix_kernel(statement)) == [statement]
+
+
+def test_a_padded_product_reads_all_columns_of_its_tile() -> None:
+    narrow = buffer("w", f32, ["n1", 5])
+    part = replace(PRODUCT, rhs=Matrix.whole(narrow), columns=Dim.of(5))
+    made = kernel([X, narrow, OUT], part, tasks=ceildiv("n0", 4), scratch=(TILE,))
+    assert verify_kernel(made) == []
+    with pytest.raises(VerifyError, match="matrix in 'tile': is out of bounds"):
+        verify_kernel(replace(made, body=(replace(part, padded=True),)))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        replace(PRODUCT, depth=Dim.of("n1 + 1")),
+        replace(PRODUCT, rhs=replace(RHS, origin=Dim.of("n0"))),
+        replace(COPY, rows=Dim.of(5)),
+    ],
+)
+def test_matrices_that_always_reach_outside_are_refused(statement: Copy | Multiply) -> None:
+    with pytest.raises(VerifyError, match="matrix in 'tile': is out of bounds"):
+        verify_kernel(matrix_kernel(statement))
+
+
+def test_axes_of_a_matrix_have_to_fit_its_buffer() -> None:
+    """Rows that overlap are one too far apart for the last one."""
+    rows, columns = RHS.spans
+    longer = Matrix(W, (replace(rows, stride=Dim.of(17)), columns))
+    statement = replace(PRODUCT, rhs=longer)
+    assert verify_kernel(matrix_kernel(statement)) == [statement]
+
+
+def test_nothing_is_known_of_an_index_without_a_range() -> None:
+    """n1 may be 0, and then the index is 0 as well, which is outside."""
+    some = Bind(Symbol("q"), Number(Dim.of(0)), Dim.of("n1"))
+    row = replace(COPY, source=RHS.moved(Dim.of("q")), rows=Dim.of(1))
+    made = matrix_kernel(row)
+    assert verify_kernel(replace(made, body=(some, row))) == [row]

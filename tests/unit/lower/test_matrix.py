@@ -35,7 +35,7 @@ def test_every_access_is_proved(function: Any, constants: frozenset[int]) -> Non
 def test_text() -> None:
     text = kernel_text(lower_region(matrix.plain.graph.body, matrix.plain.graph.facts).kernel)
     assert "scratch sums: f32[6, 64]" in text
-    assert "@ x1[64*p] strides [n2, 1] over n1" in text
+    assert "@ x1[column + 64*p of n2 by 1, row of n1 by n2] over n1" in text
 
 
 @ash.jit

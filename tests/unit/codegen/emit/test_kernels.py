@@ -27,11 +27,12 @@ from tests.unit.codegen.emit.harness import (
 )
 
 from anyshape.ir.types import ALL_DTYPES, DType, bf16, bool_, f16, f32, f64, i32, i64, u8
-from anyshape.loop import Kernel, Literal
-from anyshape.sym import Axis, Facts
+from anyshape.loop import Copy, Kernel, Literal, Matrix
+from anyshape.sym import Axis, Dim, Facts, Symbol
 
 TARGETS = {"host": HOST, "avx2": AVX2}
 WIDTHS = (0, 1, 7, 16, 67, 131)
+ROW = Symbol("i")
 
 
 def expect(
@@ -196,6 +197,29 @@ def test_unproved_stores_write_nothing_outside():
                 kept = min(count, room)
                 assert np.array_equal(found[:kept], data[:kept])
                 assert not found[kept:].any()
+
+
+def test_unproved_matrices_are_copied_as_a_whole_or_not_at_all():
+    """n1 rows may be more than the scratch has room for, or than there are."""
+    x, out = buffer("x", f32, ["n0", 5]), buffer("out", f32, [20, 5], written=True)
+    room = buffer("room", f32, [20, 5])
+    zero, result = (
+        each(each(store, extent=5), index=ROW, extent=20, vector=False)
+        for store in (
+            put(room, ["i", "j"], Literal.of(0, f32)),
+            put(out, ["i", "j"], at(room, "i", "j")),
+        )
+    )
+    copy = Copy(room, Matrix.whole(x), Dim.of("n1"), Dim.of(5))
+    made = kernel([x, out], zero, copy, result, tasks=1, scratch=(room,))
+    for rows, copied in ((20, 20), (9, 20), (20, 7), (40, 30), (3, 4)):
+        data = values(f32, rows * 5, special=False)
+        for target in TARGETS.values():
+            found = run(made, [data, np.ones(100, np.float32)], [rows, copied], target)[1]
+            expected = np.zeros(100, np.float32)
+            if copied <= min(rows, 20):
+                expected[: copied * 5] = data[: copied * 5]
+            assert np.array_equal(found, expected)
 
 
 # --- gathers --------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@
     apart, but its rows are not    in square blocks of vectors, transposed in registers
     neither                        row by row, gathered
 
-The last rows and columns are copied under masks, so that nothing outside the source is read.
+The last rows and columns are copied under masks: nothing outside the source is read, and nothing
+outside `rows` and `columns` of the target is written.
 """
 
 from __future__ import annotations
@@ -180,13 +181,34 @@ class _Square:
         return function
 
     def _write(self, b: Builder, places: _Places, extent: _Extent, masked: bool) -> None:
-        element, lanes = self.element, self.element.lanes
-        mask = first_lanes(b, lanes, extent.columns) if masked else None
+        lanes = self.element.lanes
         columns = [self._column(b, places, extent, c, masked) for c in range(lanes)]
-        for i, row in enumerate(_transposed(b, columns)):
-            step = b.mul(places.pitch, number(i))
-            target = element_address(b, places.target, memory_type(element.target), step)
-            _store(b, element, target, row, mask)
+        rows = _transposed(b, columns)
+        if masked:
+            self._store_first(b, places, rows, extent)
+            return
+        for i, row in enumerate(rows):
+            _store(b, self.element, self._row_address(b, places, i), row, None)
+
+    def _store_first(self, b: Builder, places: _Places, rows: list[Value], extent: _Extent) -> None:
+        """Stores the rows that exist, from the last one to the first: one jump, no test for each.
+
+        The builder ends up behind them.
+        """
+        mask = first_lanes(b, self.element.lanes, extent.columns)
+        blocks = [b.append_basic_block(f"row{i}") for i in range(len(rows))]
+        done = b.append_basic_block("done")
+        choice = b.switch(extent.rows, blocks[-1])  # more rows than a square has: all of it
+        for i, block in enumerate(blocks):
+            choice.add_case(number(i + 1), block)
+            at = ir.IRBuilder(block)
+            _store(at, self.element, self._row_address(at, places, i), rows[i], mask)
+            at.branch(blocks[i - 1] if i else done)
+        b.position_at_end(done)
+
+    def _row_address(self, b: Builder, places: _Places, row: int) -> Value:
+        step = b.mul(places.pitch, number(row))
+        return element_address(b, places.target, memory_type(self.element.target), step)
 
     def _column(
         self, b: Builder, places: _Places, extent: _Extent, column: int, masked: bool

@@ -36,7 +36,7 @@ class Unit:
     isa: InstructionSet
     stack: Builder  # writes into the function's first block
     pointers: Mapping[str, Value]  # the address of each buffer
-    checked_stores: Mapping[int, Conditions]  # by id: stores that may lie outside
+    checked: Mapping[int, Conditions]  # by id: statements that may write or read outside
     streams: Value | None = None  # whether results go past the caches; None is never
 
     def slot(self, op: str, dtype: DType, tile: Tile | None) -> Slot:

@@ -157,14 +157,32 @@ def _write(frame: Frame, statement: Statement) -> None:
             accumulate.update(frame, frame.slots[local.name], Evaluator(frame).value(value))
         case For():
             write_loop(frame, statement, write_body)
-        case Copy():
-            write_copy(frame, statement)
-        case Multiply():
-            write_multiply(frame, statement)
+        case Copy() | Multiply():
+            _write_matrices(frame, statement)
         case Prepare():
             _write_prepare(frame, statement)
         case _:
             assert_never(statement)
+
+
+def _write_matrices(frame: Frame, statement: Copy | Multiply) -> None:
+    """Nothing is done where a bound that nobody could prove does not hold."""
+    tests = still_open(frame.scope, frame.unit.checked.get(id(statement), ()))
+    if tests is None:
+        return
+    if tests:
+        holds = all_hold(frame.scope, None, tests).scalar
+        with when(frame.scope, holds) as inside:
+            _write_matrix(frame.inside(inside, frame.loads, frame.stored), statement)
+    else:
+        _write_matrix(frame, statement)
+
+
+def _write_matrix(frame: Frame, statement: Copy | Multiply) -> None:
+    if isinstance(statement, Copy):
+        write_copy(frame, statement)
+    else:
+        write_multiply(frame, statement)
 
 
 def _write_prepare(frame: Frame, statement: Prepare) -> None:
@@ -182,7 +200,7 @@ def _write_prepare(frame: Frame, statement: Prepare) -> None:
 def _write_store(frame: Frame, statement: Store) -> None:
     value = Evaluator(frame).value(statement.value)
     offset = statement.buffer.offset(statement.index)
-    conditions = frame.unit.checked_stores.get(id(statement), ())
+    conditions = frame.unit.checked.get(id(statement), ())
     tests = still_open(frame.scope, conditions)
     if tests is None:
         return

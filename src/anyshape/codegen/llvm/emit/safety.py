@@ -1,8 +1,9 @@
 """Makes accesses safe that the verifier could not prove in bounds, by rewriting the kernel.
 
 A load becomes a `Guard` on its own bounds, and reads 0 outside; a store is noted with the bounds
-that the emitter must test, and writes nothing outside. An index that data decide is brought into
-its range, which helps only if that range is not empty: unless that is proved, it is tested too.
+that the emitter must test, and writes nothing outside; so is a copy or a product of matrices, which
+is done as a whole or not at all. An index that data decide is brought into its range, which helps
+only if that range is not empty: unless that is proved, it is tested too.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from anyshape.loop import (
     Store,
     Update,
 )
+from anyshape.loop.bounds import bounds_of
 from anyshape.loop.ir import Index
-from anyshape.loop.verify import Access, verify_kernel
+from anyshape.loop.verify import Access, Unproved, verify_kernel
 from anyshape.sym import Answer, Dim, Less, LessEqual, Prover, Symbol
 
 
 def made_safe(kernel: Kernel, prover: Prover) -> tuple[Kernel, dict[int, Conditions]]:
-    """The kernel with guarded loads, and by id the stores that need a test. Raises VerifyError."""
+    """The kernel with guarded loads, and by id what else needs a test. Raises VerifyError."""
     rewriter = _Rewriter(set(verify_kernel(kernel)), prover)
     body = rewriter.body(kernel.body)
     return replace(kernel, body=body), rewriter.checked
@@ -42,10 +44,10 @@ def made_safe(kernel: Kernel, prover: Prover) -> tuple[Kernel, dict[int, Conditi
 class _Rewriter:
     """Rebuilds what must change, and returns the same object for what need not."""
 
-    def __init__(self, unproved: set[Access], prover: Prover) -> None:
+    def __init__(self, unproved: set[Unproved], prover: Prover) -> None:
         self.unproved = unproved
         self.prover = prover
-        self.checked: dict[int, Conditions] = {}  # by id of the store
+        self.checked: dict[int, Conditions] = {}  # by id of the statement
         self._ranges: dict[Symbol, Dim] = {}  # of symbols whose range may be empty
         self._memo: dict[int, tuple[Scalar, Scalar]] = {}  # by id: the expression and its new form
 
@@ -66,6 +68,8 @@ class _Rewriter:
                     self._ranges[symbol] = extent
                 return Bind(symbol, self._scalar(value), extent)
             case Copy() | Multiply():
+                if statement in self.unproved:
+                    self.checked[id(statement)] = bounds_of(statement, self.prover)
                 return statement
             case Let() | Update():
                 return replace(statement, value=self._scalar(statement.value))

@@ -1,0 +1,95 @@
+"""What must hold for copies and products of matrices to stay in bounds, as predicates.
+
+A matrix is in bounds if its first and last row and column are: along each axis of its memory on its
+own, which are inequalities without products of sizes, and these axes are within the buffer. For
+axes of a dense buffer the latter is an identity: the sizes cancel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from anyshape.loop.ir import Buffer, Copy, Matrix, Multiply, Span
+from anyshape.sym import Answer, Dim, Less, LessEqual, Predicate, Prover, maximum, minimum, product
+from anyshape.sym.factor import Min
+from anyshape.sym.terms import factor_of
+
+_ZERO = Dim.of(0)
+
+
+def bounds_of(statement: Copy | Multiply, prover: Prover) -> tuple[Predicate, ...]:
+    """If all of these hold, or there is nothing to do, every access of the statement is in bounds.
+
+    The prover may know on which side of its start a matrix lies.
+    """
+    match statement:
+        case Copy(target, source, rows, columns):
+            stores, loads = (target, rows, columns), ((source, rows, columns),)
+        case Multiply(tile, lhs, rhs, rows, columns, depth, padded):
+            read = tile.shape[1] if padded else columns
+            stores, loads = (tile, rows, columns), ((lhs, rows, depth), (rhs, depth, read))
+    found = [*_room(*stores), *(test for load in loads for test in _inside(*load, prover))]
+    return tuple(dict.fromkeys(found))
+
+
+def work_of(statement: Copy | Multiply) -> tuple[Predicate, ...]:
+    """What holds if the statement accesses operands at all."""
+    sizes = [statement.rows, statement.columns]
+    if isinstance(statement, Multiply):
+        sizes.append(statement.depth)
+    return tuple(Less(_ZERO, size) for size in sizes)
+
+
+def _room(target: Buffer, rows: Dim, columns: Dim) -> Iterator[Predicate]:
+    """Products store whole vectors, of which their tiles are made."""
+    for size, room in zip((rows, columns), target.shape, strict=True):
+        yield from (LessEqual(size, limit) for limit in limits_of(room))
+
+
+def _inside(matrix: Matrix, rows: Dim, columns: Dim, prover: Prover) -> Iterator[Predicate]:
+    for span in matrix.spans:
+        for place in _lowest(span, rows, columns):
+            yield LessEqual(_ZERO, place)
+        for place in _highest(span, rows, columns):
+            yield from (Less(place, limit) for limit in limits_of(span.extent))
+    low = high = matrix.origin
+    for span in matrix.spans:
+        before, after = _reach((span.extent - 1) * span.stride, span.stride, prover)
+        low, high = low + before, high + after
+    yield LessEqual(_ZERO, low)
+    yield Less(high, product(matrix.buffer.shape))
+
+
+def limits_of(size: Dim) -> tuple[Dim, ...]:
+    """To be below the least of several is to be below each: questions without a choice."""
+    factor = factor_of(size.terms)
+    return factor.args if isinstance(factor, Min) else (size,)
+
+
+def _lowest(span: Span, rows: Dim, columns: Dim) -> Iterable[Dim]:
+    """Places of which one is the first of a matrix along an axis."""
+    return _ends(span.first, ((rows, span.down), (columns, span.right)), last=False)
+
+
+def _highest(span: Span, rows: Dim, columns: Dim) -> Iterable[Dim]:
+    return _ends(span.first, ((rows, span.down), (columns, span.right)), last=True)
+
+
+def _ends(first: Dim, moves: Iterable[tuple[Dim, Dim]], *, last: bool) -> list[Dim]:
+    places = [first]
+    for count, step in moves:
+        end, size = (count - 1) * step, step.constant
+        if size is None:  # either end may be the last one
+            places = [place + move for place in places for move in (_ZERO, end)]
+        elif (size > 0) == last:
+            places = [place + end for place in places]
+    return places
+
+
+def _reach(length: Dim, stride: Dim, prover: Prover) -> tuple[Dim, Dim]:
+    """How far an axis reaches before and after its first place."""
+    if prover.proves(LessEqual(_ZERO, stride)) is Answer.TRUE:
+        return _ZERO, length
+    if prover.proves(LessEqual(stride, _ZERO)) is Answer.TRUE:
+        return length, _ZERO
+    return minimum(0, length), maximum(0, length)
