@@ -101,24 +101,22 @@ def level_1(model: Encoder, folder: str) -> Seconds:
     with watch.stage("import"):
         from anyshape.codegen.cache import ObjectCache
         from anyshape.codegen.compiler import Compiler
-        from anyshape.codegen.llvm.target import host_target
         from anyshape.execute import PASSES
         from anyshape.execute.assemble import assemble
         from anyshape.execute.library import loaded_code
+        from anyshape.execute.target import target_for
         from anyshape.ir.interpret import entry_plan
-        from anyshape.lower.tiling import tiling_for
         from anyshape.passes import run_passes
         from anyshape.plan.schedule import schedule
-        from anyshape.runtime import cpu_identity, machine
+        from anyshape.runtime import machine
     with watch.stage("trace"):
         graph = traced(model)
-    compiler = Compiler(
-        host_target(cpu_identity()), cpus=machine().cpus, cache=ObjectCache(Path(folder))
-    )
+    target = target_for()
+    compiler = Compiler(target, cpus=machine().cpus, cache=ObjectCache(Path(folder)))
     with watch.stage("passes"):
         graph = run_passes(graph, PASSES).graph
     with watch.stage("lower"):
-        plan = schedule(graph, tiling_for(machine().vector_isa))
+        plan = schedule(graph, target.tiling)
     with watch.stage("code"):
         kernels = [way.variant.kernel for step in plan.steps for way in step.choices]
         kept = loaded_code(compiler, kernels)

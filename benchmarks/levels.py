@@ -130,12 +130,12 @@ def kernel_seconds(model: Model, folder: str) -> tuple[list[float], list[float]]
     """For each distinct kernel of a model: through LLVM, and from a cache on disk."""
     from anyshape.codegen.cache import ObjectCache
     from anyshape.codegen.compiler import Compiler
-    from anyshape.codegen.llvm.target import host_target
-    from anyshape.runtime import cpu_identity, load_code
+    from anyshape.execute.target import target_for
+    from anyshape.runtime import load_code
 
     kernels = executable(model).executor.assembled.kernels
     spent: tuple[list[float], list[float]] = ([], [])
-    target = host_target(cpu_identity())
+    target = target_for()
     for times in spent:
         for kernel in dict.fromkeys(kernels):
             start = time.perf_counter()

@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 import anyshape as ash
 from anyshape.codegen.llvm.emit import emit_kernel
-from anyshape.codegen.llvm.target import host_target
+from anyshape.execute.target import target_for
 from anyshape.loop import Kernel
 from anyshape.lower.kernel import lower_region
-from anyshape.runtime import cpu_identity
 
 TORCH = """
 import json, sys, time, torch
@@ -173,7 +172,7 @@ def assembly(kernel: Kernel) -> str:
     """What LLVM makes of it on this machine."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    target = host_target(cpu_identity())
+    target = target_for(ash.Options())
     machine = llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),

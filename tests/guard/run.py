@@ -1,6 +1,6 @@
 """Runs every kernel of a family with each buffer against a protected page: first behind the buffer,
 then in front of it. An access outside faults at once and ends this process, hence it is one of its
-own: `python -m tests.guard.run dot`. The text of each kernel is printed before it runs.
+own: `ANYSHAPE_ISA=avx2 python -m tests.guard.run dot`. Kernels are printed before they run.
 """
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ from tests.unit.codegen.emit.memory import guarded
 
 from anyshape.codegen.compiler import Compiler
 from anyshape.codegen.llvm.emitting import KERNEL
-from anyshape.codegen.llvm.target import host_target
 from anyshape.execute import PASSES
 from anyshape.execute.library import loaded_code
+from anyshape.execute.target import target_for
 from anyshape.ir.graph import Graph
 from anyshape.ir.types import DType
 from anyshape.loop import Buffer, Kernel
 from anyshape.loop.ir import workspace_bytes
 from anyshape.loop.printer import kernel_text
-from anyshape.lower.tiling import Tiling, tiling_for
+from anyshape.lower.tiling import Tiling
 from anyshape.passes import run_passes
 from anyshape.plan.schedule import schedule
-from anyshape.runtime import cpu_identity, machine
 from anyshape.runtime.code import native_kernel
 from anyshape.sym import Dim, Symbol
 
@@ -36,6 +35,7 @@ SIZES = (1, 7, 67, 131)
 """One; odd; beyond a register tile and a vector; beyond a block of rows."""
 
 WORKERS = 2
+TARGET = target_for()
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 Binding = dict[Symbol, int]
@@ -86,7 +86,7 @@ def entry_of(kernel: Kernel) -> Any:
     """A kernel's function: compiled, and then it keeps its code, or the runtime's own."""
     if kernel.native:
         return _SIGNATURE(native_kernel(kernel.native))
-    (code,) = loaded_code(Compiler(host_target(cpu_identity())), [kernel]).codes
+    (code,) = loaded_code(Compiler(TARGET), [kernel]).codes
     entry = _SIGNATURE(code.address(KERNEL))
     entry.code = code
     return entry
@@ -96,7 +96,7 @@ def check(graph: Graph) -> int:
     """Runs all kernels of a graph at all bindings; returns how many runs that were."""
     runs = 0
     symbols = [axis.symbol for axis in graph.facts.axes]
-    for kernel, dims in kernels_of(graph, tiling_for(machine().vector_isa)):
+    for kernel, dims in kernels_of(graph, TARGET.tiling):
         print(f"# {graph.name}\n{kernel_text(kernel)}", flush=True)
         entry = entry_of(kernel)
         for binding in bindings(symbols):

@@ -1,5 +1,6 @@
 """Generated kernels touch nothing outside their buffers, at any size, whatever the data say."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.guard.models import FAMILIES
+
+from anyshape.execute.target import executable_isas
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,14 +28,18 @@ run(replace(kernel, buffers=tuple(buffers)), entry_of(kernel), [3, 67], at_end=T
 """
 
 
-def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run_python(*arguments: str, isa: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "ANYSHAPE_ISA": isa}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
 
 
+@pytest.mark.parametrize("isa", executable_isas())
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_access_outside_buffers(family: str) -> None:
-    process = run_python("-m", "tests.guard.run", family)
+def test_no_access_outside_buffers(family: str, isa: str) -> None:
+    process = run_python("-m", "tests.guard.run", family, isa=isa)
     kernel = process.stdout.rpartition("kernel (")
     assert process.returncode == 0, f"kernel ({kernel[2]}\n{process.stderr}"
     runs = int(process.stdout.split()[-2])

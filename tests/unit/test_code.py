@@ -395,9 +395,9 @@ import ctypes, sys
 from pathlib import Path
 from anyshape.codegen.cache import ObjectCache
 from anyshape.codegen.compiler import Compiler
-from anyshape.codegen.llvm.target import host_target
-from anyshape.runtime import cpu_identity, load_code
-compiler = Compiler(host_target(cpu_identity()), cache=ObjectCache(Path(sys.argv[1])))
+from anyshape.execute.target import target_for
+from anyshape.runtime import load_code
+compiler = Compiler(target_for(), cache=ObjectCache(Path(sys.argv[1])))
 code = load_code(compiler.compile([sys.argv[2]])[0])
 value = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(code.address("square"))(7)
 print(value, "llvmlite" in sys.modules)

@@ -33,6 +33,7 @@ def test_defaults_and_values():
     assert options_from_environment({"ANYSHAPE_CALIBRATE": "0"}) == Options(calibrate=False)
     assert options_from_environment({"ANYSHAPE_CALIBRATE": "1"}) == Options()
     assert options_from_environment({"ANYSHAPE_THREADS": "3"}) == Options(threads=3)
+    assert options_from_environment({"ANYSHAPE_ISA": "sse2"}) == Options(isa="sse2")
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,11 @@ def test_defaults_and_values():
         ("ANYSHAPE_CACHE_BYTES", "1G", "ANYSHAPE_CACHE_BYTES='1G' is not a number of bytes"),
         ("ANYSHAPE_CACHE_BYTES", "-1", "ANYSHAPE_CACHE_BYTES='-1' is not a number of bytes"),
         ("ANYSHAPE_THREADS", "-2", "ANYSHAPE_THREADS='-2' is not a number of threads"),
+        (
+            "ANYSHAPE_ISA",
+            "AVX2",
+            "ANYSHAPE_ISA='AVX2' is not one of avx512, avx2, sse2, neon, scalar",
+        ),
         ("ANYSHAPE_PERF_MAP", "yes", "ANYSHAPE_PERF_MAP='yes' is not 0 or 1"),
     ],
 )

@@ -6,6 +6,7 @@
 | ANYSHAPE_CACHE_BYTES | how much that folder may hold. Default: 1 GiB                             |
 | ANYSHAPE_CALIBRATE   | `0` takes costs as given instead of measuring this machine once           |
 | ANYSHAPE_THREADS     | the most threads that the process uses. Default: the CPUs allowed to it   |
+| ANYSHAPE_ISA         | instruction set of kernels: avx512, avx2, sse2 or neon. Default: the best |
 | ANYSHAPE_PERF_MAP    | `1` names generated functions for Linux's `perf`, in /tmp/perf-<pid>.map  |
 """
 
@@ -20,16 +21,21 @@ from anyshape.base.errors import OptionError
 
 DEFAULT_CACHE_BYTES = 1 << 30
 
+ISAS = ("avx512", "avx2", "sse2", "neon", "scalar")
+"""The instruction sets that kernels are generated for, as `runtime.machine()` names them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a program may choose about compiling and loading code. No field changes a result,
-    but for rounding where the costs of this machine choose between kernels."""
+    but for rounding: instruction sets round products differently, and where the costs of this
+    machine choose between kernels, so do these."""
 
     cache_dir: Path | None = None  # None: keep no compiled kernels on disk
     cache_bytes: int = DEFAULT_CACHE_BYTES
     perf_map: bool = False
     threads: int = 0  # the most that any Executable may use; 0: the CPUs allowed to the process
+    isa: str = ""  # instruction set of kernels, one that the CPU executes; "": the best of them
     calibrate: bool = True  # measure once what things cost, if there is a folder to keep it in
 
 
@@ -40,6 +46,7 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
         cache_bytes=_bytes(environment, "ANYSHAPE_CACHE_BYTES", DEFAULT_CACHE_BYTES),
         threads=_count(environment, "ANYSHAPE_THREADS"),
         perf_map=_switch(environment, "ANYSHAPE_PERF_MAP"),
+        isa=_one_of(environment, "ANYSHAPE_ISA", ISAS),
         calibrate=_switch(environment, "ANYSHAPE_CALIBRATE", default=True),
     )
 
@@ -75,6 +82,13 @@ def _count(environment: Mapping[str, str], name: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise OptionError(name, text, "a number of threads")
     return int(text)
+
+
+def _one_of(environment: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
+    text = environment.get(name, "")
+    if text and text not in choices:
+        raise OptionError(name, text, f"one of {', '.join(choices)}")
+    return text
 
 
 def _switch(environment: Mapping[str, str], name: str, *, default: bool = False) -> bool:

@@ -22,6 +22,7 @@ import numpy as np
 from anyshape.base.fork_lock import WorkLock
 from anyshape.base.options import Options
 from anyshape.codegen.private_folder import open_private_folder, own_folder, read_file, write_file
+from anyshape.execute.target import target_for
 from anyshape.ir.graph import Graph
 from anyshape.ir.text.parser import parse
 from anyshape.plan.costs import MachineCosts
@@ -41,7 +42,8 @@ def machine_costs(options: Options, threads: int, compile_graph: CompileGraph) -
     """This machine's constants for so many threads. `compile_graph` must not ask for them."""
     known = DEFAULTS
     if options.calibrate and options.cache_dir is not None:
-        known = _kept_or_measured(options.cache_dir, compile_graph)
+        isa = target_for(options).isa
+        known = _kept_or_measured(options.cache_dir, isa, compile_graph)
     return replace(known, threads=threads, cache_bytes=_cache_bytes())
 
 
@@ -55,20 +57,23 @@ def _cache_bytes() -> int:
 # --- on disk --------------------------------------------------------------------------------------
 
 
-_KNOWN: dict[Path, MachineCosts] = {}  # by folder: what this process has read or measured
+_KNOWN: dict[tuple[Path, str], MachineCosts] = {}
+"""By folder and instruction set: what this process has read or measured."""
+
 _MEASURING = WorkLock()  # threads that measure at the same time would measure each other
 
 
-def _kept_or_measured(folder: Path, compile_graph: CompileGraph) -> MachineCosts:
+def _kept_or_measured(folder: Path, isa: str, compile_graph: CompileGraph) -> MachineCosts:
     with _MEASURING:
-        if folder not in _KNOWN:
-            _KNOWN[folder] = _read_or_measured(folder, compile_graph)
-        return _KNOWN[folder]
+        if (folder, isa) not in _KNOWN:
+            _KNOWN[folder, isa] = _read_or_measured(folder, isa, compile_graph)
+        return _KNOWN[folder, isa]
 
 
-def _read_or_measured(folder: Path, compile_graph: CompileGraph) -> MachineCosts:
+def _read_or_measured(folder: Path, isa: str, compile_graph: CompileGraph) -> MachineCosts:
     ours = own_folder(folder, "costs")
-    name = f"{hashlib.sha256(cpu_identity().encode()).hexdigest()[:16]}.json"
+    measured_on = f"{cpu_identity()} {isa}"
+    name = f"{hashlib.sha256(measured_on.encode()).hexdigest()[:16]}.json"
     kept = _read(ours, name)
     if kept is not None:
         return kept

@@ -13,7 +13,6 @@ from typing import Final, Unpack
 from anyshape.base.options import Options, options_from_environment
 from anyshape.codegen.cache import object_cache
 from anyshape.codegen.compiler import Compiler
-from anyshape.codegen.llvm.target import host_target
 from anyshape.execute.assemble import assemble
 from anyshape.execute.caching import refuse_effects, with_result_cache
 from anyshape.execute.calibrate import CompileGraph, machine_costs
@@ -27,9 +26,9 @@ from anyshape.execute.native import NATIVE, NativeExecutor
 from anyshape.execute.reference import REFERENCE, ReferenceExecutor
 from anyshape.execute.regions import Make
 from anyshape.execute.stepwise import STEPWISE, StepwiseExecutor
+from anyshape.execute.target import target_for
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import entry_plan
-from anyshape.lower.tiling import tiling_for
 from anyshape.passes import PIPELINE, Pass, Passed, run_passes
 from anyshape.passes.causal_masks import CausalMasks
 from anyshape.passes.columns_last import ColumnsLast
@@ -43,7 +42,7 @@ from anyshape.passes.shared_heads import SharedHeads
 from anyshape.plan.costs import MachineCosts
 from anyshape.plan.donation import NOTHING_DONATED, Donation
 from anyshape.plan.schedule import schedule
-from anyshape.runtime import cpu_identity, machine
+from anyshape.runtime import machine
 from anyshape.runtime.program import RunOptions
 
 KERNELS: tuple[Pass, ...] = (
@@ -127,9 +126,8 @@ def _maker(options: Options, choices: Choices, donation: Donation) -> Make:
         wait_for_team=choices.wait_for_team,
         memory_limit=choices.memory_limit,
     )
-    compiler = Compiler(
-        host_target(cpu_identity()), cpus=machine().cpus, cache=object_cache(options)
-    )
+    target = target_for(options)
+    compiler = Compiler(target, cpus=machine().cpus, cache=object_cache(options))
     costs = (
         MachineCosts()
         if choices.deterministic
@@ -138,7 +136,7 @@ def _maker(options: Options, choices: Choices, donation: Donation) -> Make:
 
     def make(graph: Graph) -> Executor:
         bindings = entry_plan(graph)
-        plan = schedule(graph, tiling_for(machine().vector_isa), costs, donation)
+        plan = schedule(graph, target.tiling, costs, donation)
         made = assemble(plan, bindings, compiler, running, perf_map=options.perf_map)
         native = NativeExecutor(plan, made, bindings)
         return StepwiseExecutor(native) if choices.executor == "stepwise" else native

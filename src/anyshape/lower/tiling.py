@@ -43,9 +43,19 @@ Measured on Zen 4, it reaches 97 % of the peak from 8 rows up without any furthe
 NARROW = Tiling(rows=6, vectors=2, vector_bytes=32)
 """12 sums of 256 bits, for 16 registers."""
 
-_OF_ISA = {"avx512": WIDE, "avx2": NARROW, "neon": Tiling(rows=6, vectors=4, vector_bytes=16)}
+NARROWEST = Tiling(rows=6, vectors=2, vector_bytes=16)
+"""12 sums of 128 bits, for 16 registers: two vectors of rhs, one of lhs, and one of products, since
+there is no fused multiply-add."""
+
+_OF_ISA = {
+    "avx512": WIDE,
+    "avx2": NARROW,
+    "sse2": NARROWEST,
+    "neon": Tiling(rows=6, vectors=4, vector_bytes=16),
+    "scalar": NARROWEST,
+}
 
 
 def tiling_for(isa: str) -> Tiling:
     """The tiling for an instruction set, by the name that `runtime.machine()` gives it."""
-    return _OF_ISA.get(isa, NARROW)
+    return _OF_ISA[isa]

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from anyshape.codegen.llvm.target import NAMED_TARGETS, host_target
-from anyshape.runtime import cpu_identity
+from anyshape.codegen.llvm.target import NAMED_TARGETS
+from anyshape.execute.target import target_for
 
-HOST = host_target(cpu_identity())
+HOST = target_for()
 TARGETS = {"host": HOST, **NAMED_TARGETS}
 
 # One loop over `body`, which may use %i; %n is the trip count.

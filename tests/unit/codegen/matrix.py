@@ -8,14 +8,12 @@ from numpy.typing import NDArray
 from tests.unit.codegen.emit.harness import HOST, interpreted, run
 
 import anyshape as ash
-from anyshape.codegen.llvm.emit.isa import instruction_set
 from anyshape.codegen.llvm.target import Target
 from anyshape.ir import Graph
 from anyshape.loop import Kernel, Multiply
 from anyshape.loop.rewrite import For
 from anyshape.lower.kernel import Lowered, lower_region
 from anyshape.lower.packing import pack
-from anyshape.lower.tiling import tiling_for
 from anyshape.sym import Symbol
 
 Arrays = Sequence[NDArray[Any]]
@@ -84,8 +82,7 @@ def with_cast(x: ash.f32["m", "k"], w: ash.f32["k", "n"]):
 
 def lowered(function: Any, constants: Set[int] = frozenset(), target: Target = HOST) -> Lowered:
     graph: Graph = function.graph
-    tiling = tiling_for(instruction_set(target).name)
-    return lower_region(graph.body, graph.facts, constants, tiling)
+    return lower_region(graph.body, graph.facts, constants, target.tiling)
 
 
 def is_matrix_kernel(kernel: Kernel) -> bool:

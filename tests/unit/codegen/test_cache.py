@@ -24,12 +24,12 @@ from anyshape.codegen.cache import (
 )
 from anyshape.codegen.llvm import toolchain
 from anyshape.codegen.llvm.compile import Tuning
-from anyshape.codegen.llvm.target import Target, host_target
-from anyshape.runtime import cpu_identity
+from anyshape.codegen.llvm.target import Target
+from anyshape.execute.target import target_for
 
 KEY = "ab" * 32
 CODE = bytes(range(256)) * 20
-TARGET = Target("x86_64-unknown-linux-gnu", "x86-64-v3", "+avx2")
+TARGET = Target("x86_64-unknown-linux-gnu", "avx2", "x86-64-v3", "+avx2")
 
 as_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may do everything")
 
@@ -60,6 +60,7 @@ def test_a_key_depends_on_everything_that_makes_the_code(monkeypatch: pytest.Mon
         key(target=replace(TARGET, triple="aarch64-unknown-linux-gnu")),
         key(target=replace(TARGET, cpu="znver4")),
         key(target=replace(TARGET, features="+avx2,+fma")),
+        key(target=replace(TARGET, isa="sse2")),
         key(target=replace(TARGET, host="some cpu")),
         key(tuning=Tuning(loop_vectorize=False)),
         key(tuning=Tuning(slp_vectorize=False)),
@@ -76,15 +77,14 @@ def test_keys_are_the_same_in_every_process():
     script = (
         "from anyshape.codegen.cache import object_key\n"
         "from anyshape.codegen.llvm.compile import Tuning\n"
-        "from anyshape.codegen.llvm.target import host_target\n"
-        "from anyshape.runtime import cpu_identity\n"
-        "print(object_key('text', host_target(cpu_identity()), Tuning()))"
+        "from anyshape.execute.target import target_for\n"
+        "print(object_key('text', target_for(), Tuning()))"
     )
     runs = [
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         for _ in range(2)
     ]
-    here = object_key("text", host_target(cpu_identity()), Tuning())
+    here = object_key("text", target_for(), Tuning())
     assert {run.stdout.strip() for run in runs} == {here}
 
 

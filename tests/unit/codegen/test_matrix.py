@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.unit.codegen import matrix
-from tests.unit.codegen.emit.harness import AVX2, HOST, at, buffer, each, kernel, put, run, values
+from tests.unit.codegen.emit.harness import TARGETS, at, buffer, each, kernel, put, run, values
 from tests.unit.codegen.matrix import SIZES, arrays_of, assert_product, computed
 
 from anyshape.codegen.llvm.compile import compile_object
@@ -22,7 +22,7 @@ PACKED, IN_PLACE = frozenset({1}), frozenset[int]()
 
 
 @pytest.mark.parametrize("constants", [PACKED, IN_PLACE], ids=["packed", "in place"])
-@pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize("function", [matrix.plain, matrix.plain64, matrix.half, matrix.brain])
 def test_sizes(function: Any, target: Target, constants: frozenset[int]) -> None:
     for seed, (m, n, k) in enumerate(SIZES):

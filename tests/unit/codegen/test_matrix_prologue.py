@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.unit.codegen.emit.harness import AVX2, HOST
+from tests.unit.codegen.emit.harness import TARGETS
 from tests.unit.codegen.matrix import arrays_of, assert_product, computed, lowered
 
 import anyshape as ash
@@ -117,7 +117,7 @@ def _affine(x: Any, s: Any, t: Any) -> Any:
 
 
 @pytest.mark.parametrize("constants", [frozenset({1}), frozenset[int]()], ids=["packed", "not"])
-@pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 def test_sizes_of_computed_rows(target: Target, constants: frozenset[int]) -> None:
     for seed, (m, n, k) in enumerate(SIZES):
         sizes = {"m": m, "n": n, "k": k}
@@ -128,7 +128,7 @@ def test_sizes_of_computed_rows(target: Target, constants: frozenset[int]) -> No
         assert_product(found, _affine(x, s, t), w)
 
 
-@pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 def test_sizes_of_computed_columns(target: Target) -> None:
     for seed, (m, n, k) in enumerate(SIZES):
         sizes = {"m": m, "n": n, "k": k}

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.unit.codegen import matrix
-from tests.unit.codegen.emit.harness import AVX2, HOST
+from tests.unit.codegen.emit.harness import TARGETS
 from tests.unit.codegen.matrix import (
     arrays_of,
     computed,
@@ -143,7 +143,7 @@ def operands(function: Any, sizes: dict[str, int], seed: int) -> list[Any]:
     return arrays
 
 
-@pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize("function", [*FLOATS, *INTEGERS], ids=lambda f: f.graph.name)
 def test_values(function: Any, target: Target) -> None:
     for seed, sizes in enumerate(SIZES):
@@ -162,7 +162,7 @@ def test_values(function: Any, target: Target) -> None:
             )
 
 
-@pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize(
     "function", [scores, last_rows, integers, stored_in_half], ids=lambda f: f.graph.name
 )

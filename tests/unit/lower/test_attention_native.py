@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.codegen.emit.harness import AVX2, HOST, run
+from tests.unit.codegen.emit.harness import HOST, TARGETS, run
 from tests.unit.lower.attention_functions import (
     FUNCTIONS,
     Binding,
@@ -18,23 +18,21 @@ from tests.unit.lower.attention_functions import (
     plain,
 )
 
-from anyshape.codegen.llvm.emit.isa import instruction_set
 from anyshape.codegen.llvm.target import Target
 from anyshape.ir import evaluate
 from anyshape.loop import Kernel
 from anyshape.lower.kernel import Lowered, lower_region
-from anyshape.lower.tiling import tiling_for
 
 SIZES = [(1, 1, 1), (1, 3, 5), (2, 8, 0), (0, 4, 4), (1, 67, 65), (1, 16, 200), (1, 2, 515)]
 
 
-CASES = [(HOST, function) for function in FUNCTIONS]
-CASES += [(AVX2, function) for function in (plain, bool_mask, cache, doubles, halves)]
+BEST, *LESSER = TARGETS.values()
+CASES = [(BEST, function) for function in FUNCTIONS]
+CASES += [(t, f) for t in LESSER for f in (plain, bool_mask, cache, doubles, halves)]
 
 
 def lowered(function: Any, target: Target) -> Lowered:
-    tiling = tiling_for(instruction_set(target).name)
-    return lower_region(function.graph.body, function.graph.facts, frozenset(), tiling)
+    return lower_region(function.graph.body, function.graph.facts, frozenset(), target.tiling)
 
 
 def kernels(found: Lowered) -> list[Kernel]:
@@ -49,7 +47,7 @@ def words(found: Lowered, sizes: Binding) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("target", "function"), CASES, ids=[f"{f.__name__}-{t.triple}" for t, f in CASES]
+    ("target", "function"), CASES, ids=[f"{f.__name__}-{t.isa}" for t, f in CASES]
 )
 def test_both_forms_agree_with_the_decomposition(target: Target, function: Any) -> None:
     found = lowered(function, target)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.codegen.emit.harness import AVX2, HOST
+from tests.unit.codegen.emit.harness import TARGETS
 from tests.unit.codegen.matrix import computed, lowered
 
 import anyshape as ash
@@ -65,7 +65,7 @@ def arrays_of(function: Any, case: tuple[int, int, int, list[int]], seed: int) -
     return made
 
 
-@pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize("constants", [CONSTANT, GIVEN], ids=["packed", "in place"])
 @pytest.mark.parametrize("function", [experts, with_epilogue, halves, integers])
 def test_values(function: Any, constants: frozenset[int], target: Target) -> None:

@@ -13,22 +13,24 @@ from numpy.typing import NDArray
 from tests.unit.codegen.emit.memory import guarded
 
 import anyshape.ops  # registers the ops
+from anyshape.base.options import Options
 from anyshape.codegen.llvm.compile import Tuning, compile_object
 from anyshape.codegen.llvm.emit import emit_kernel
-from anyshape.codegen.llvm.target import NAMED_TARGETS, Target, host_target
+from anyshape.codegen.llvm.target import Target
+from anyshape.execute.target import executable_isas, target_for
 from anyshape.ir.types import DType
 from anyshape.loop import Apply, Buffer, For, Kernel, Load, Scalar, Statement, Store
 from anyshape.loop.interpret import run_kernel
 from anyshape.loop.ir import workspace_bytes
 from anyshape.loop.printer import row_major
-from anyshape.runtime import cpu_identity
 from anyshape.runtime.code import Code, load_code
 from anyshape.sym import Dim, DimLike, Symbol
 
 assert anyshape.ops
 
-HOST = host_target(cpu_identity())
-AVX2 = NAMED_TARGETS["x86-64-avx2"]  # runs wherever the tests run on x86
+HOST = target_for()
+TARGETS = {isa: target_for(Options(isa=isa)) for isa in executable_isas()}
+"""All that this machine executes."""
 EXPLICIT = Tuning(loop_vectorize=False, slp_vectorize=False)
 T, J = Symbol("t"), Symbol("j")
 WORKERS = 3  # the last of them runs the kernels

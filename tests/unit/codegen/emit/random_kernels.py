@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.unit.codegen.emit.harness import AVX2, HOST, J, at, interpreted, kernel, run, values
+from tests.unit.codegen.emit.harness import TARGETS, J, at, interpreted, kernel, run, values
 from tests.unit.codegen.emit.harness import buffer as make_buffer
 
 from anyshape.ir.types import DType, bf16, bool_, f16, f32, f64, i32, i64, u8
@@ -211,7 +211,7 @@ def check(made: Kernel, numbers: tuple[int, int, int], seed: int) -> None:
     sizes = dict(zip(made.sizes, numbers, strict=True))
     arrays = arrays_for(made, sizes, seed)
     wanted = interpreted(made, arrays, numbers)
-    for target in (HOST, AVX2):
+    for target in TARGETS.values():
         found = run(made, arrays, numbers, target, at_end=seed % 2 == 0)
         for buffer, one, other in zip(made.buffers, found, wanted, strict=True):
             tolerance = TOLERANCE.get(buffer.dtype, 0)

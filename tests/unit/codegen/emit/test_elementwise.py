@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.unit.codegen.emit.harness import (
-    AVX2,
-    HOST,
     SIZES,
+    TARGETS,
     at,
     buffer,
     each,
@@ -35,7 +34,6 @@ from anyshape.loop import Apply, Kernel
 PRIMITIVES = sorted(
     op.name for op in all_ops() if Trait.ELEMENTWISE in op.traits and op.decompose is None
 )
-TARGETS = {"host": HOST, "avx2": AVX2}
 
 
 def test_every_primitive_has_a_generator():

@@ -10,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.unit.codegen.emit import examples
 from tests.unit.codegen.emit.harness import (
-    AVX2,
-    HOST,
+    TARGETS,
     J,
     at,
     buffer,
@@ -30,7 +29,6 @@ from anyshape.ir.types import ALL_DTYPES, DType, bf16, bool_, f16, f32, f64, i32
 from anyshape.loop import Copy, Kernel, Literal, Matrix
 from anyshape.sym import Axis, Dim, Facts, Symbol
 
-TARGETS = {"host": HOST, "avx2": AVX2}
 WIDTHS = (0, 1, 7, 16, 67, 131)
 ROW = Symbol("i")
 
@@ -91,7 +89,9 @@ def test_reductions_of_columns(name: str):
     for width in WIDTHS:
         for rows in (0, 1, 5):
             x = grid(f32, rows, width)
-            expect(made, [x, np.zeros(width, np.float32)], [rows, width])
+            # Without masks, the last columns are summed one by one, by vectors of rows.
+            rtol = 1e-6 if name == "add" else 0
+            expect(made, [x, np.zeros(width, np.float32)], [rows, width], rtol=rtol)
 
 
 def test_reduction_of_everything():

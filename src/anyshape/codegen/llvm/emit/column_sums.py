@@ -17,6 +17,7 @@ from anyshape.codegen.llvm.emit.intrinsics import (
     element_address,
     first_lanes,
     masked_load,
+    multiply_add,
     zero,
 )
 from anyshape.codegen.llvm.emit.loop_hints import keep_as_written
@@ -34,7 +35,6 @@ from anyshape.codegen.llvm.math.boundary import (
     Module,
     Value,
     internal_function,
-    intrinsic,
     ir,
 )
 from anyshape.ir.types import DType
@@ -121,7 +121,7 @@ class _Writer:
 
     def _product(self, b: Builder, x: Value, y: Value, total: Value) -> Value:
         if self.kernel.total.is_float:
-            return intrinsic(b, "llvm.fma", [x, y, total])
+            return multiply_add(b, x, y, total)
         return b.add(total, b.mul(x, y))
 
     def _vector(self, b: Builder, dtype: DType, base: Value, k: Value, mask: Value | None) -> Value:

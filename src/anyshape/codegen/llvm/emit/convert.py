@@ -7,6 +7,7 @@ happens where a result or a cast makes such a number, and storing it is exact.
 from __future__ import annotations
 
 from anyshape.codegen.llvm.emit.types import memory_type, register_type
+from anyshape.codegen.llvm.isa import EXTEND_HALF, TRUNCATE_TO_HALF
 from anyshape.codegen.llvm.math.boundary import (
     Builder,
     Type,
@@ -17,6 +18,7 @@ from anyshape.codegen.llvm.math.boundary import (
     intrinsic,
     ir,
     lanes_of,
+    software_of,
     with_element,
 )
 from anyshape.ir.types import DType, bf16, bool_, f16, f64
@@ -28,11 +30,10 @@ _FLOAT, _DOUBLE, _HALF = ir.FloatType(), ir.DoubleType(), ir.HalfType()
 
 
 def from_memory(b: Builder, dtype: DType, stored: Value) -> Value:
-    kind = register_type(dtype, lanes_of(stored.type))
     if dtype is bool_:
         return b.icmp_unsigned("!=", stored, constant(stored.type, 0))
     if dtype is f16:
-        return b.fpext(stored, kind)
+        return _half_to_float(b, stored)
     if dtype is bf16:
         return _bfloat_bits_to_float(b, stored)
     return stored
@@ -43,10 +44,22 @@ def to_memory(b: Builder, dtype: DType, value: Value) -> Value:
     if dtype is bool_:
         return b.zext(value, kind)
     if dtype is f16:
-        return b.fptrunc(value, kind)
+        return _float_to_half(b, value)
     if dtype is bf16:
         return b.trunc(_shifted_right(b, _bits(b, value), 16), kind)
     return value
+
+
+def _half_to_float(b: Builder, stored: Value) -> Value:
+    software = software_of(b).get(EXTEND_HALF)
+    return software(b, [stored]) if software else b.fpext(stored, with_element(stored.type, _FLOAT))
+
+
+def _float_to_half(b: Builder, value: Value) -> Value:
+    """To the nearest, ties to even."""
+    software = software_of(b).get(TRUNCATE_TO_HALF)
+    kind = with_element(value.type, _HALF)
+    return software(b, [value]) if software else b.fptrunc(value, kind)
 
 
 def _bits(b: Builder, value: Value) -> Value:
@@ -69,7 +82,7 @@ def _bfloat_bits_to_float(b: Builder, bits: Value) -> Value:
 def rounded(b: Builder, dtype: DType, value: Value) -> Value:
     """A float brought to the nearest number of a 16-bit dtype, ties to even; others unchanged."""
     if dtype is f16:
-        return b.fpext(b.fptrunc(value, with_element(value.type, _HALF)), value.type)
+        return _half_to_float(b, _float_to_half(b, value))
     return _rounded_to_bfloat(b, value) if dtype is bf16 else value
 
 

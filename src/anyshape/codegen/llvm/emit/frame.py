@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from anyshape.codegen.llvm.emit.isa import InstructionSet
 from anyshape.codegen.llvm.emit.lanes import Lanes, Tile
 from anyshape.codegen.llvm.emit.scope import Scope
 from anyshape.codegen.llvm.emit.types import I64, POINTER, register_type
+from anyshape.codegen.llvm.isa import InstructionSet
 from anyshape.codegen.llvm.math.boundary import Builder, Type, Value, ir
 from anyshape.ir.types import DType
 from anyshape.sym import Predicate

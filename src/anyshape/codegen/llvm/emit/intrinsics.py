@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anyshape.codegen.llvm.emit.types import I32, POINTER, lane_numbers, number
+from anyshape.codegen.llvm.isa import FMA
 from anyshape.codegen.llvm.math.boundary import (
     Builder,
     Type,
@@ -12,8 +13,10 @@ from anyshape.codegen.llvm.math.boundary import (
     constant,
     constant_undefined,
     element_of,
+    intrinsic,
     ir,
     lanes_of,
+    software_of,
 )
 
 
@@ -34,6 +37,13 @@ def _suffix(kind: Type) -> str:
     if isinstance(kind, ir.PointerType):
         return "p0"
     return kind.intrinsic_name
+
+
+def multiply_add(b: Builder, x: Value, y: Value, total: Value) -> Value:
+    """x * y + total, in one rounding where that is an instruction and in two elsewhere."""
+    if FMA in software_of(b):
+        return b.fadd(b.fmul(x, y), total)
+    return intrinsic(b, FMA, [x, y, total])
 
 
 def first_lanes(b: Builder, lanes: int, count: Value) -> Value:

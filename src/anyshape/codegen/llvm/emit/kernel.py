@@ -18,7 +18,6 @@ from anyshape.codegen.llvm.emit.copy_matrix import write_copy
 from anyshape.codegen.llvm.emit.evaluate import Evaluator
 from anyshape.codegen.llvm.emit.frame import Frame, Unit
 from anyshape.codegen.llvm.emit.index import index_lanes, scalar_index
-from anyshape.codegen.llvm.emit.isa import instruction_set
 from anyshape.codegen.llvm.emit.lanes import Lanes, lift
 from anyshape.codegen.llvm.emit.loops import in_range, write_loop
 from anyshape.codegen.llvm.emit.multiply import write_multiply
@@ -26,7 +25,9 @@ from anyshape.codegen.llvm.emit.safety import made_safe
 from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
 from anyshape.codegen.llvm.emit.types import I64, POINTER, memory_type, number
 from anyshape.codegen.llvm.emit.walk import stored_buffers
-from anyshape.codegen.llvm.math.boundary import Builder, Function, Value, constant, ir
+from anyshape.codegen.llvm.isa import InstructionSet
+from anyshape.codegen.llvm.math.boundary import Builder, Function, Value, constant, ir, new_module
+from anyshape.codegen.llvm.math.software import SOFTWARE
 from anyshape.codegen.llvm.target import Target
 from anyshape.ir.types import i64
 from anyshape.loop import (
@@ -51,20 +52,21 @@ def emit_kernel(kernel: Kernel, target: Target, name: str = "kernel") -> str:
     """LLVM IR of a module with one public function. Raises VerifyError on a malformed kernel."""
     prover = Prover(kernel.facts.axes, [fact.predicate for fact in kernel.facts.facts])
     safe, checked = made_safe(kernel, prover.extended((), facts_of_task(kernel)))
-    function = _function(name)
+    isa = target.instruction_set
+    function = _function(name, isa)
     stack = ir.IRBuilder(function.append_basic_block("stack"))
     scope = Scope(function.append_basic_block("start"), None)
     scope.prover = prover
     pointers, scope.indices = _read_block(stack, function.args[0], safe)
     pointers |= _scratch(stack, scope, safe, pointers, function.args[3])
-    unit = Unit(instruction_set(target), stack, pointers, checked, _streams(scope, safe))
+    unit = Unit(isa, stack, pointers, checked, _streams(scope, safe))
     _write_tasks(unit, scope, safe, function)
     stack.branch(function.basic_blocks[1])
     return str(function.module)
 
 
-def _function(name: str) -> Function:
-    module = ir.Module(name)
+def _function(name: str, isa: InstructionSet) -> Function:
+    module = new_module(name, {missing: SOFTWARE[missing] for missing in isa.software})
     kind = ir.FunctionType(ir.VoidType(), [POINTER, I64, I64, I64])
     function = ir.Function(module, kind, name)
     function.attributes.add("nounwind")

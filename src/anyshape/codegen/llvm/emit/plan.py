@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from anyshape.codegen.llvm.emit import walk
 from anyshape.codegen.llvm.emit.index import linear_in
-from anyshape.codegen.llvm.emit.isa import InstructionSet
 from anyshape.codegen.llvm.emit.types import register_bits
+from anyshape.codegen.llvm.isa import InstructionSet
 from anyshape.codegen.llvm.math import FUNCTIONS
 from anyshape.loop import Apply, For, Load, Scalar, Store
 from anyshape.sym import Symbol

@@ -17,6 +17,7 @@ from anyshape.codegen.llvm.emit.intrinsics import (
     element_address,
     first_lanes,
     masked_load,
+    multiply_add,
     splat,
     zero,
 )
@@ -34,7 +35,6 @@ from anyshape.codegen.llvm.math.boundary import (
     Module,
     Value,
     internal_function,
-    intrinsic,
     ir,
 )
 from anyshape.ir.types import DType
@@ -125,7 +125,7 @@ class _Step:
 
     def _added(self, total: Value, x: Value, weight: Value) -> Value:
         if self.tile.total.is_float:
-            return intrinsic(self.b, "llvm.fma", [x, weight, total])
+            return multiply_add(self.b, x, weight, total)
         return self.b.add(total, self.b.mul(x, weight))
 
     def _number(self, row: Value, offset: Value) -> Value:

@@ -4,8 +4,9 @@
 call leaves the object, and no lane takes a branch (huge arguments of sin and cos apart, see
 `reduction.py`). Results for NaN, infinities, zeros and subnormals are NumPy's.
 
-The target must have fused multiply-add (AVX2 with FMA, AVX-512, NEON), and the floating-point
-environment must be the default one: rounding to nearest, subnormals kept.
+Where the target has no fused multiply-add it is computed with the same rounding (`software.py`), so
+results are the same on every instruction set. The floating-point environment must be the default
+one: rounding to nearest, subnormals kept.
 
 Words:
   - *format*: f32 or f64;

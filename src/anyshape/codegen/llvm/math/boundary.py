@@ -4,7 +4,7 @@ llvmlite has no type annotations, and what pyright infers from its decorators is
 are therefore `Any` here, and this is the only file in which that matters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from llvmlite import ir as _ir  # pyright: ignore[reportMissingTypeStubs]
@@ -18,6 +18,21 @@ Type: TypeAlias = Any  # ir.Type
 Value: TypeAlias = Any  # ir.Value
 
 ir: Any = _ir
+
+Software: TypeAlias = Callable[[Builder, Sequence[Value]], Value]
+"""Computes what an intrinsic does, where the target has no instruction for it."""
+
+
+def new_module(name: str, software: Mapping[str, Software]) -> Module:
+    """A module for a target without certain instructions: `software` stands in for them."""
+    module = ir.Module(name)
+    module.software = software
+    return module
+
+
+def software_of(b: Builder) -> Mapping[str, Software]:
+    """What the target of the builder's module has no instruction for."""
+    return getattr(b.module, "software", {})
 
 
 def format_of(kind: Type) -> Format:
@@ -63,12 +78,30 @@ def constant(kind: Type, number: float) -> Value:
 def intrinsic(b: Builder, name: str, values: Sequence[Value], result: Type = None) -> Value:
     """Call the intrinsic overloaded on the first argument's type, declaring it when first used."""
     kind = values[0].type
+    software = software_of(b).get(name)
+    if software is not None:
+        return b.call(_software_function(b.module, name, software, values), values)
     symbol = f"{name}.{type_suffix(kind)}"
     callee = b.module.globals.get(symbol)
     if callee is None:
         signature = ir.FunctionType(result or kind, [value.type for value in values])
         callee = ir.Function(b.module, signature, symbol)
     return b.call(callee, values)
+
+
+def _software_function(
+    module: Module, name: str, software: Software, values: Sequence[Value]
+) -> Function:
+    """A function of the module for one type, made when first asked for."""
+    kinds = [value.type for value in values]
+    symbol = f"anyshape.{name.removeprefix('llvm.')}.{type_suffix(kinds[0])}"
+    known = module.globals.get(symbol)
+    if known is not None:
+        return known
+    function = internal_function(module, symbol, kinds[0], kinds)
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    b.ret(software(b, function.args))
+    return function
 
 
 def type_suffix(kind: Type) -> str:

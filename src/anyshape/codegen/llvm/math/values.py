@@ -7,7 +7,7 @@ Invariants:
   - a Python number takes the type of the value it meets, rounded to it, in every lane;
   - no fast-math flag is ever set: what is written is what is computed, in that order;
   - comparisons are ordered, so false where an operand is NaN;
-  - the intrinsics used lower to instructions wherever the target has FMA and vectors.
+  - the intrinsics used lower to instructions, or to what `software.py` computes instead.
 """
 
 from __future__ import annotations
@@ -171,6 +171,10 @@ class Int:
     def equals(self, other: Int | int) -> Mask:
         return Mask(self.b, self.b.icmp_unsigned("==", self.value, self.like(other).value))
 
+    def at_least(self, low: int) -> Mask:
+        """Whether it is no less, as an unsigned number."""
+        return Mask(self.b, self.b.icmp_unsigned(">=", self.value, self.like(low).value))
+
     def leading_zeros(self) -> Int:
         no = boundary.constant(boundary.int_type(1), 0)  # an input of 0 is not undefined
         return Int(self.b, boundary.intrinsic(self.b, "llvm.ctlz", [self.value, no]))
@@ -216,6 +220,9 @@ class Mask:
 
     def __or__(self, other: Mask) -> Mask:
         return Mask(self.b, self.b.or_(self.value, other.value))
+
+    def __xor__(self, other: Mask) -> Mask:
+        return Mask(self.b, self.b.xor(self.value, other.value))
 
     def __invert__(self) -> Mask:
         return Mask(self.b, self.b.not_(self.value))

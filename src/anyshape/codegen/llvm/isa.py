@@ -1,0 +1,45 @@
+"""Instruction sets: how wide vectors are, what masks can do, and what has to be computed instead.
+
+The names are those of `runtime.machine().vector_isa`. LLVM would lower whatever a target lacks to a
+call into the C library, which kernels must not make; `software` names these intrinsics, and
+`math/software.py` computes them from what every CPU has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+FMA: Final = "llvm.fma"
+# Instructions of LLVM, not intrinsics: between f16 and f32.
+EXTEND_HALF: Final = "half.extend"
+TRUNCATE_TO_HALF: Final = "half.truncate"
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionSet:
+    """`masked_bits`: the element widths that masked loads and stores exist for."""
+
+    name: str
+    vector_bits: int
+    masked_bits: frozenset[int] = frozenset()
+    needs_fence: bool = True  # after streaming stores
+    software: frozenset[str] = frozenset()
+
+
+_SOFTWARE: Final = frozenset(
+    {FMA, EXTEND_HALF, TRUNCATE_TO_HALF, "llvm.ceil", "llvm.floor", "llvm.roundeven", "llvm.trunc"}
+)
+_ALL: Final = (
+    InstructionSet("avx512", 512, frozenset({8, 16, 32, 64})),
+    InstructionSet("avx2", 256, frozenset({32, 64})),
+    InstructionSet("sse2", 128, software=_SOFTWARE),
+    InstructionSet("neon", 128, needs_fence=False),
+    InstructionSet("scalar", 128, needs_fence=False, software=_SOFTWARE),
+)
+
+INSTRUCTION_SETS: Final[Mapping[str, InstructionSet]] = MappingProxyType(
+    {isa.name: isa for isa in _ALL}
+)
