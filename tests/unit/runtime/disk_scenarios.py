@@ -18,11 +18,9 @@ import anyshape as ash
 from anyshape.base.options import Options
 from anyshape.codegen.cache import encode_entry
 from anyshape.codegen.llvm.compile import compile_object
-from anyshape.codegen.llvm.target import host_target
 from anyshape.codegen.private_folder import own_folder
-from anyshape.runtime import cpu_identity
+from anyshape.execute.target import target_for
 
-HOST = host_target(cpu_identity())
 WEIGHT = np.random.default_rng(0).standard_normal((16, 24)).astype(np.float32)
 
 
@@ -91,7 +89,7 @@ def damaged_entries() -> None:
         check(folder)
         whole = entries(folder)
         other = next(iter(whole.values()))
-        foreign = compile_object("define void @nothing() {\n  ret void\n}\n", HOST)
+        foreign = compile_object("define void @nothing() {\n  ret void\n}\n", target_for())
         for damage in (
             lambda key, code: code[: len(code) // 2],
             lambda key, code: code[:-1],
