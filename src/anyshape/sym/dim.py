@@ -182,15 +182,15 @@ class Dim:
 
     @_between_sizes
     def __add__(self, other: Dim) -> Dim:
-        return Dim.of_terms(plus(self.terms, other.terms, 1))
+        return Dim._intern(plus(self.terms, other.terms, 1))
 
     @_between_sizes
     def __sub__(self, other: Dim) -> Dim:
-        return Dim.of_terms(plus(self.terms, other.terms, -1))
+        return Dim._intern(plus(self.terms, other.terms, -1))
 
     @_between_sizes
     def __rsub__(self, other: Dim) -> Dim:
-        return Dim.of_terms(plus(other.terms, self.terms, -1))
+        return Dim._intern(plus(other.terms, self.terms, -1))
 
     def __neg__(self) -> Dim:
         _operand(self, self)
@@ -198,7 +198,7 @@ class Dim:
 
     @_between_sizes
     def __mul__(self, other: Dim) -> Dim:
-        return Dim.of_terms(times(self.terms, other.terms))
+        return Dim._intern(times(self.terms, other.terms))
 
     __radd__ = __add__
     __rmul__ = __mul__

@@ -7,7 +7,9 @@ of hash seeds and of the order in which things were made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import product
 
 from anyshape.sym.factor import Factor, SortKey
 
@@ -21,6 +23,7 @@ def _make(powers: dict[Factor, int]) -> Monomial:
     return tuple(sorted(kept, key=lambda item: item[0].sort_key))
 
 
+@lru_cache(maxsize=1 << 14)
 def monomial_key(monomial: Monomial) -> SortKey:
     """Higher degrees first, constants last."""
     if len(monomial) == 1:  # most are: spare the generators
@@ -50,6 +53,13 @@ def divide(whole: Monomial, part: Monomial) -> Monomial | None:
             return None
         powers[factor] = left
     return _make(powers)
+
+
+def divisors(monomial: Monomial) -> Iterator[Monomial]:
+    """Every monomial that divides this one, 1 and itself included."""
+    choices = ([(factor, p) for p in range(power + 1)] for factor, power in monomial)
+    for chosen in product(*choices):
+        yield tuple((factor, power) for factor, power in chosen if power)
 
 
 def common(monomials: Iterable[Monomial]) -> Monomial:

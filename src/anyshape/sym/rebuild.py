@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from anyshape.base.errors import DimError
 from anyshape.sym.choice import broadcast_of, maximum_of, minimum_of
 from anyshape.sym.factor import Bcast, CompoundFactor, Factor, FloorDiv, Max, Min, Mod
+from anyshape.sym.monomial import Monomial
 from anyshape.sym.symbol import Symbol
 
 if TYPE_CHECKING:
@@ -29,15 +30,16 @@ def substituted(dim: Dim, replacements: Mapping[Symbol, Dim | int]) -> Dim:
 
 def map_factors(dim: Dim, change: Callable[[Factor], Dim]) -> Dim:
     """`dim` with every factor of every monomial replaced by `change(factor)`."""
-    total = dim.of(0)
+    total: dict[Monomial, int] = {}
     for monomial, coefficient in dim.terms:
         term = dim.of(coefficient)
         for factor, power in monomial:
             new = change(factor)
             for _ in range(power):
                 term *= new
-        total += term
-    return total
+        for changed, times in term.terms:
+            total[changed] = total.get(changed, 0) + times
+    return dim.of_terms(total)
 
 
 def with_args(factor: CompoundFactor, args: list[Dim]) -> Dim:

@@ -98,7 +98,7 @@ class FactScope:
             self._base = base
             known = (*self._facts, *self._implied)
             nothing_new = not self._axes and not known
-            self._own_prover = base if nothing_new else base.extended(self._axes.values(), known)
+            self._own_prover = base if nothing_new else Prover(self._axes.values(), known, base)
         return self._own_prover
 
     def proves(self, predicate: Predicate) -> Answer:
@@ -143,10 +143,11 @@ class FactScope:
         if known is not None and known != axis:
             raise FactConflictError(str(axis), "its declaration", str(known), "its declaration")
         self.reserve(axis.symbol)
-        if self._prover.extended((axis,)).is_contradictory:
+        extended = Prover((axis,), (), self._prover)
+        if extended.is_contradictory:
             raise self._conflict(axis, "its declaration")
         self._axes[axis.symbol] = axis
-        self._own_prover = None
+        self._own_prover = extended
 
     def _declared(self, symbol: Symbol) -> Axis | None:
         outer = self._parent._declared(symbol) if self._parent else None
@@ -182,7 +183,7 @@ class FactScope:
     def _record(self, fact: Fact) -> None:
         for symbol in fact.predicate.symbols:
             self.reserve(symbol)
-        self._own_prover = self._prover.extended((), (fact.predicate,))
+        self._own_prover = Prover((), (fact.predicate,), self._prover)
         self._facts[fact.predicate] = fact
 
     # --- symbols ------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ class FactScope:
         if upper is not None:
             # Known, but no fact of the scope: the node that bears the symbol records it.
             bound = LessEqual(Dim.of(born), upper)
-            self._own_prover = self._prover.extended((), (bound,))
+            self._own_prover = Prover((), (bound,), self._prover)
             self._implied.append(bound)
         return born
 
@@ -234,7 +235,7 @@ class FactScope:
         same = Equal(Dim.of(symbol), size)
         self._adopted = {s: d.substitute({symbol: size}) for s, d in self._adopted.items()}
         self._adopted[symbol] = size
-        self._own_prover = self._prover.extended((), (same,))
+        self._own_prover = Prover((), (same,), self._prover)
         self._implied.append(same)
 
     def _may_adopt(self, symbol: Symbol, other: Dim) -> bool:

@@ -23,21 +23,35 @@ def sorted_terms(coefficients: Mapping[Monomial, int]) -> Terms:
     return tuple(kept)
 
 
-def plus(left: Terms, right: Terms, scale: int) -> Coefficients:
+def plus(left: Terms, right: Terms, scale: int) -> Terms:
     """left + scale * right."""
     coefficients = dict(left)
+    in_order = True
     for monomial, coefficient in right:
-        coefficients[monomial] = coefficients.get(monomial, 0) + scale * coefficient
-    return coefficients
+        known = coefficients.get(monomial)
+        if known is None:
+            known, in_order = 0, in_order and monomial == ONE  # which is the last of all
+        coefficients[monomial] = known + scale * coefficient
+    if in_order:
+        return tuple(term for term in coefficients.items() if term[1])
+    return sorted_terms(coefficients)
 
 
-def times(left: Terms, right: Terms) -> Coefficients:
+def scaled(terms: Terms, factor: int) -> Terms:
+    return tuple((monomial, factor * c) for monomial, c in terms) if factor else ()
+
+
+def times(left: Terms, right: Terms) -> Terms:
+    for terms, other in ((left, right), (right, left)):
+        number = constant_of(other)
+        if number is not None:
+            return scaled(terms, number)
     coefficients: Coefficients = {}
     for one, first in left:
         for other, second in right:
             monomial = multiply(one, other)
             coefficients[monomial] = coefficients.get(monomial, 0) + first * second
-    return coefficients
+    return sorted_terms(coefficients)
 
 
 def constant_of(terms: Terms) -> int | None:

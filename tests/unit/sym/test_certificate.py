@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from anyshape.sym import Answer, Dim, Prover, Symbol, maximum, minimum
-from anyshape.sym.decide import prover as prover_module
+from anyshape.sym.decide import decider as decider_module
 from anyshape.sym.decide.certificate import Certificates
 from anyshape.sym.decide.equalities import Contradiction
 from anyshape.sym.decide.system import System
@@ -48,7 +48,7 @@ def prover_of(facts: str) -> Prover:
 def test_bounds_need_no_refutation(
     facts: str, question: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prover_module, "refuted", _refuse)
+    monkeypatch.setattr(decider_module, "refuted", _refuse)
     assert prover_of(facts).proves(parse_predicate(question)) is Answer.TRUE
 
 
@@ -59,7 +59,7 @@ def test_bounds_need_no_refutation(
 def test_witnesses_on_both_sides_end_the_search(
     question: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prover_module, "refuted", _refuse)
+    monkeypatch.setattr(decider_module, "refuted", _refuse)
     assert prover_of(TILES).proves(parse_predicate(question)) is Answer.UNKNOWN
 
 
@@ -70,7 +70,7 @@ def _refuse(*_: object) -> bool:
 def test_a_quotient_exists_for_its_own_question_only() -> None:
     prover = prover_of("0 <= a")
     assert prover.proves(parse_predicate("(a//b)*b <= a")) is Answer.TRUE
-    certificates = prover._certificates
+    certificates = prover.decider(())._certificates
     assert certificates.proves_nonnegative(Dim.of("b - 1 - a + b*(a//b)"))
     assert not certificates.proves_nonnegative(Dim.of("b - 1"))
     assert prover.proves(parse_predicate("1 <= b")) is Answer.UNKNOWN

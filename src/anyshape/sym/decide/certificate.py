@@ -11,20 +11,27 @@ Finding a sum is a proof. Finding none says nothing.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from anyshape.sym.decide.define import compounds, definition
+from anyshape.sym.decide.effort import Effort
 from anyshape.sym.decide.equalities import tightened
 from anyshape.sym.decide.system import System
 from anyshape.sym.dim import Dim
-from anyshape.sym.factor import FloorDiv, Max, Min
-from anyshape.sym.monomial import Monomial, divide
+from anyshape.sym.factor import CompoundFactor, FloorDiv, Max, Min
+from anyshape.sym.monomial import Monomial, divide, divisors
 
 _MAX_ROWS = 120
+_MAX_MORE_ROWS = 40
+"""How many a question or another fact may add to those that are known."""
+
 _MAX_STEPS = 48
 _MAX_DEPTH = 10
+_FEW_FACTORS = 4
+"""A monomial with more of them has too many divisors to try each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +43,41 @@ class _Multiple:
 
 
 class Certificates:
-    """The rows of a system, opened up."""
+    """The rows of a system, opened up; `older` are those of fewer facts, if their dims are alike."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, older: Certificates | None = None) -> None:
         self._system = system
-        self._rows = _opened_up(system, {}, system.nonnegative)
+        known = older._rows if older else {}
+        self._rows = _opened_up(system, known, system.nonnegative, Effort())
 
-    def proves_nonnegative(self, dim: Dim) -> bool:
+    def proves_nonnegative(self, dim: Dim, effort: Effort | None = None) -> bool:
         """Whether `dim`, which is reduced, is certainly >= 0 wherever it has a value.
 
         What its quotients mean is known for this question only: elsewhere they need not exist.
+        Raises Exhausted when that takes too many steps.
         """
-        own = (*_definitions(dim, self._system), *_lower_bounds(dim, self._system))
-        rows = _opened_up(self._system, self._rows, own)
-        return _Search(self._system, rows).proves(dim, _MAX_DEPTH)
+        effort = effort or Effort()
+        own = (*_definitions(dim, self._system, set()), *_lower_bounds(dim, self._system))
+        rows = _opened_up(self._system, self._rows, own, effort)
+        return _Search(self._system, rows, effort).proves(dim, _MAX_DEPTH)
 
 
 class _Search:
     """The search for a sum of rows."""
 
-    def __init__(self, system: System, rows: Iterable[Dim]) -> None:
+    def __init__(self, system: System, rows: Iterable[Dim], effort: Effort) -> None:
         self._system = system
-        self._rows = rows
+        self._rows = list(rows)
+        self._effort = effort
         self._steps = _MAX_STEPS
+        self._with_lead: dict[Monomial, list[tuple[int, int, int]]] = {}
+        for at, row in enumerate(self._rows):
+            for number, (lead, share) in enumerate(row.terms):
+                if share < 0:
+                    self._with_lead.setdefault(lead, []).append((at, number, share))
 
     def proves(self, dim: Dim, depth: int) -> bool:
+        self._effort.spend(len(dim.terms))
         if self._system.interval(dim).lo >= 0:
             return True
         if depth == 0 or self._steps <= 0:
@@ -81,28 +98,40 @@ class _Search:
 
     def _multiples_with(self, monomial: Monomial, coefficient: int) -> Iterator[_Multiple]:
         """Multiples of rows that have at least as much of a negative term."""
-        for row in self._rows:
-            for lead, share in row.terms:
-                part = divide(monomial, lead) if share < 0 else None
-                if part is not None and self._is_nonnegative(part):
-                    times = -(coefficient // -share)  # rounded up: what is left is positive
-                    yield _Multiple(Dim.of_terms({part: times}) * row, bool(lead))
+        few = sum(power for _, power in monomial) <= _FEW_FACTORS
+        leads = divisors(monomial) if few else self._with_lead
+        found = (
+            (at, number, share, lead)
+            for lead in leads
+            for at, number, share in self._with_lead.get(lead, ())
+        )
+        for at, _, share, lead in sorted(found, key=lambda item: item[:2]):
+            part = divide(monomial, lead)
+            if part is not None and self._is_nonnegative(part):
+                times = -(coefficient // -share)  # rounded up: what is left is positive
+                self._effort.spend(len(self._rows[at].terms))
+                yield _Multiple(Dim.of_terms({part: times}) * self._rows[at], bool(lead))
 
     def _is_nonnegative(self, monomial: Monomial) -> bool:
         return self._system.interval(Dim.of_terms({monomial: 1})).lo >= 0
 
 
-def _opened_up(system: System, known: Iterable[Dim], more: Iterable[Dim]) -> dict[Dim, None]:
+def _opened_up(
+    system: System, known: Iterable[Dim], more: Iterable[Dim], effort: Effort
+) -> dict[Dim, None]:
     """Known rows and more, what follows from them about the parts of minima, and what these mean.
 
     An ordered set.
     """
-    rows, waiting = dict.fromkeys(known), list(more)
-    while waiting and len(rows) < _MAX_ROWS:
-        row = tightened(system.reduce(waiting.pop(0)))
+    rows, waiting = dict.fromkeys(known), deque(more)
+    defined: set[CompoundFactor] = set()
+    most = max(_MAX_ROWS, len(rows) + _MAX_MORE_ROWS)
+    while waiting and len(rows) < most:
+        row = tightened(system.reduce(waiting.popleft()))
+        effort.spend(len(row.terms))
         if row not in rows and not row.is_constant:
             rows[row] = None
-            waiting += [*_opened(row, system), *_definitions(row, system)]
+            waiting += [*_opened(row, system), *_definitions(row, system, defined)]
     return rows
 
 
@@ -116,9 +145,12 @@ def _difficulty(dim: Dim) -> tuple[int, int]:
     return sum(coefficient < 0 for _, coefficient in dim.terms), len(dim.terms)
 
 
-def _definitions(dim: Dim, system: System) -> Iterator[Dim]:
+def _definitions(dim: Dim, system: System, defined: set[CompoundFactor]) -> Iterator[Dim]:
+    """What the factors of a dim mean, except those that are defined already."""
     for factor in compounds(dim):
-        yield from definition(factor, system.interval).nonnegative
+        if factor not in defined:
+            defined.add(factor)
+            yield from definition(factor, system.interval).nonnegative
 
 
 def _lower_bounds(dim: Dim, system: System) -> Iterator[Dim]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from anyshape.sym.decide.interval import Interval
 from anyshape.sym.dim import Dim
-from anyshape.sym.factor import Bcast, CompoundFactor, FloorDiv, Max, Min, Mod
+from anyshape.sym.factor import Bcast, CompoundFactor, Factor, FloorDiv, Max, Min, Mod
 from anyshape.sym.predicate import Equal, LessEqual, Predicate
 from anyshape.sym.symbol import Symbol
 
@@ -64,13 +64,20 @@ def _remainder_rows(factor: FloorDiv, value: Dim, divisor: Interval) -> list[Dim
 
 
 def compounds(dim: Dim) -> Iterator[CompoundFactor]:
-    """Every factor of `dim` that is no symbol, also those inside others."""
-    for monomial, _ in dim.terms:
-        for factor, _ in monomial:
-            if not isinstance(factor, Symbol):
-                yield factor
-                for arg in factor.args:
-                    yield from compounds(arg)
+    """Every factor of `dim` that is no symbol, also those inside others; each of them once."""
+    seen: set[Factor] = set()
+    waiting = _factors_backwards(dim)
+    while waiting:
+        factor = waiting.pop()
+        if factor not in seen and not isinstance(factor, Symbol):
+            seen.add(factor)
+            yield factor
+            for arg in reversed(factor.args):
+                waiting += _factors_backwards(arg)
+
+
+def _factors_backwards(dim: Dim) -> list[Factor]:
+    return [factor for monomial, _ in reversed(dim.terms) for factor, _ in reversed(monomial)]
 
 
 def one_of_ranges(dim: Dim, ranges: tuple[tuple[int, int | None], ...]) -> Split:

@@ -56,14 +56,22 @@ class Equalities:
         self._privates = 0
         self._named: set[Monomial] = set()
         self._memo: dict[Dim, Dim] = {}
+        self._origin: Equalities | None = None  # what this is a copy of, as long as that helps
+        self._eliminated: set[Symbol] = set()  # since it was copied
 
     def copy(self) -> Equalities:
+        """A copy that learns by itself; the original must not, from then on."""
         other = Equalities()
         other.solved = dict(self.solved)
         other.rules = dict(self.rules)
         other._privates = self._privates
         other._named = set(self._named)
+        other._origin = self
         return other
+
+    def is_still(self, origin: Equalities) -> bool:
+        """Whether this is a copy of `origin` that has learnt nothing."""
+        return self._origin is origin and not self._eliminated
 
     def private(self) -> Symbol:
         """A new unknown of the solver: an integer of either sign."""
@@ -78,13 +86,23 @@ class Equalities:
         Contradiction when it has no value under them: whatever mentions it cannot hold.
         """
         known = self._memo.get(dim)
+        if known is not None:
+            return known
+        known = self._inherited(dim)
         if known is None:
             try:
                 known = self._rewrite(dim.substitute(self.solved))
             except DimError as error:
                 raise Contradiction from error
-            self._memo[dim] = known
+        self._memo[dim] = known
         return known
+
+    def _inherited(self, dim: Dim) -> Dim | None:
+        """What the original makes of it, unless something has become known about that."""
+        if self._origin is None:
+            return None
+        known = self._origin.reduce(dim)
+        return known if known.symbols.isdisjoint(self._eliminated) else None
 
     def _rewrite(self, dim: Dim) -> Dim:
         if any(isinstance(factor, Compound) for monomial, _ in dim.terms for factor, _ in monomial):
@@ -152,10 +170,12 @@ class Equalities:
 
     def _eliminate(self, symbol: Symbol, value: Dim, consequences: Consequences) -> list[Dim]:
         self._memo.clear()
+        self._eliminated.add(symbol)
         single = {symbol: value}
         touched = {m: r for m, r in self.rules.items() if _mentions(m, r, symbol)}
         for monomial in touched:
             del self.rules[monomial]
+            self._origin = None
         old, self.solved = self.solved, single
         self.solved = {s: self.reduce(v) for s, v in old.items()} | single
         self._memo.clear()
@@ -176,6 +196,7 @@ class Equalities:
 
     def _add_rule(self, lead: Monomial, replacement: Dim, consequences: Consequences) -> list[Dim]:
         self._memo.clear()
+        self._origin = None
         touched = {m: r for m, r in self.rules.items() if divide(m, lead) is not None}
         for monomial in touched:
             del self.rules[monomial]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import gcd
 
+from anyshape.sym.decide.effort import Effort
 from anyshape.sym.dim import Dim
 from anyshape.sym.monomial import Monomial
 
@@ -27,10 +28,12 @@ class _Infeasible(Exception):  # noqa: N818 - the outcome that is looked for
 class _Tableau:
     """Rows keyed by their coefficients, with the tightest constant of each."""
 
-    def __init__(self) -> None:
+    def __init__(self, effort: Effort) -> None:
         self.rows: dict[Row, int] = {}
+        self._effort = effort
 
     def add(self, coefficients: dict[int, int], constant: int) -> None:
+        self._effort.spend(1 + len(coefficients))
         shared = gcd(*coefficients.values())
         if shared == 0:
             if constant < 0:
@@ -49,6 +52,7 @@ class _Tableau:
         """The unknown whose elimination adds the fewest rows."""
         lower: dict[int, int] = {}
         upper: dict[int, int] = {}
+        self._effort.spend(len(self.rows))
         for row in self.rows:
             for unknown, coefficient in row:
                 side = lower if coefficient > 0 else upper
@@ -92,10 +96,10 @@ def _combined(
     return {u: c for u, c in total.items() if c}, of_low * low[1] + of_high * high[1]
 
 
-def infeasible(nonnegative: Iterable[Dim]) -> bool:
+def infeasible(nonnegative: Iterable[Dim], effort: Effort | None = None) -> bool:
     """Whether it is certain that no integers make all of these dims >= 0."""
     unknowns: dict[Monomial, int] = {}
-    tableau = _Tableau()
+    tableau = _Tableau(effort or Effort())
     try:
         for dim in nonnegative:
             row = {unknowns.setdefault(m, len(unknowns)): c for m, c in dim.terms if m}

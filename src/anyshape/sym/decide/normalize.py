@@ -7,10 +7,12 @@ decide them, and `8*(seq//8)` is `seq` where 8 divides it. Only symbols of the u
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Protocol
 
 from anyshape.base.errors import DimError
 from anyshape.sym.decide.answer import Answer
+from anyshape.sym.decide.effort import Effort, Exhausted
 from anyshape.sym.decide.representatives import Representatives
 from anyshape.sym.dim import Dim
 from anyshape.sym.division import exact_quotient
@@ -24,20 +26,24 @@ from anyshape.sym.symbol import Symbol
 class Knowledge(Protocol):
     """What simplification asks of a prover."""
 
-    def proves(self, predicate: Predicate) -> Answer: ...
+    def proves(self, predicate: Predicate, effort: Effort) -> Answer: ...
     def bounds(self, dim: Dim) -> tuple[int | None, int | None]: ...
 
 
-def normalized(dim: Dim, representatives: Representatives, knowledge: Knowledge) -> Dim:
+def normalized(
+    dim: Dim, representatives: Representatives, knowledge: Knowledge, effort: Effort
+) -> Dim:
+    """When the steps are used up, what is left stays as it is: still an equal dim."""
     try:
-        return _Simplifier(knowledge).simplified(representatives.of(dim))
+        return _Simplifier(knowledge, effort).simplified(representatives.of(dim))
     except DimError:  # it has no value wherever the facts hold
         return dim
 
 
 class _Simplifier:
-    def __init__(self, knowledge: Knowledge) -> None:
+    def __init__(self, knowledge: Knowledge, effort: Effort) -> None:
         self._knowledge = knowledge
+        self._effort = effort
 
     def simplified(self, dim: Dim) -> Dim:
         if all(isinstance(f, Symbol) for monomial, _ in dim.terms for f, _ in monomial):
@@ -45,7 +51,11 @@ class _Simplifier:
         return self._constant(self._without_exact(map_factors(dim, self._factor)))
 
     def _holds(self, predicate: Predicate) -> bool:
-        return self._knowledge.proves(predicate) is Answer.TRUE
+        if self._effort.left < 0:
+            return False
+        with suppress(Exhausted):
+            return self._knowledge.proves(predicate, self._effort) is Answer.TRUE
+        return False
 
     def _constant(self, dim: Dim) -> Dim:
         lo, hi = self._knowledge.bounds(dim)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from anyshape.sym.decide.define import Split, compounds, definition
+from anyshape.sym.decide.effort import Effort
 from anyshape.sym.decide.equalities import Contradiction
 from anyshape.sym.decide.fourier import infeasible
 from anyshape.sym.decide.products import bound_rows, product_rows
@@ -24,15 +25,25 @@ _MAX_ROWS = 40
 _MAX_CASES = 48
 
 
+_CASE_STEPS = 100
+"""What a case takes beside the terms that it looks at."""
+
+
 @dataclass(slots=True)
 class _Budget:
+    effort: Effort
     cases: int = _MAX_CASES
 
 
-def refuted(system: System, predicates: tuple[Predicate, ...]) -> bool:
-    """Whether it is certain that the predicates cannot hold together with the system."""
+def refuted(
+    system: System, predicates: tuple[Predicate, ...], effort: Effort | None = None
+) -> bool:
+    """Whether it is certain that the predicates cannot hold together with the system.
+
+    Raises Exhausted when that takes too many steps.
+    """
     focus = frozenset[Symbol]().union(*(predicate.symbols for predicate in predicates))
-    return _case_refuted(system, predicates, focus, (), _Budget())
+    return _case_refuted(system, predicates, focus, (), _Budget(effort or Effort()))
 
 
 def _case_refuted(
@@ -42,13 +53,14 @@ def _case_refuted(
     tried: tuple[Split, ...],
     budget: _Budget,
 ) -> bool:
-    system = system.copy()
+    budget.effort.spend(_CASE_STEPS)
+    system = system.copy(budget.effort)
     try:
         for predicate in case:
             system.add(predicate)
         budget.cases -= 1
         view = _view(system, focus)
-        if infeasible(view.all_rows(system)):
+        if infeasible(view.all_rows(system), budget.effort):
             return True
     except Contradiction:
         return True

@@ -14,6 +14,7 @@ from math import isinf
 
 from anyshape.sym.axis import Axis
 from anyshape.sym.decide.define import Split, compounds, definition, one_of_ranges
+from anyshape.sym.decide.effort import Effort
 from anyshape.sym.decide.equalities import (
     Consequences,
     Contradiction,
@@ -24,7 +25,7 @@ from anyshape.sym.decide.equalities import (
 from anyshape.sym.decide.interval import EVERYTHING, SIZES, Interval, meet
 from anyshape.sym.decide.range_of import range_of
 from anyshape.sym.dim import Dim
-from anyshape.sym.factor import FloorDiv, Mod
+from anyshape.sym.factor import CompoundFactor, FloorDiv, Mod
 from anyshape.sym.monomial import Monomial
 from anyshape.sym.predicate import (
     Broadcastable,
@@ -49,21 +50,35 @@ class System:
         self.nonnegative: dict[Dim, None] = {}  # an ordered set
         self.splits: list[Split] = []
         self._ranges: dict[Symbol, Interval] = {}
-        self._range_memo: dict[Dim, Interval] = {}
+        self._intervals: dict[Dim, Interval] = {}
+        self._factor_ranges: dict[CompoundFactor, Interval] = {}
+        self._effort = Effort()
+        self._origin: System | None = None
+        self._narrowed: set[Symbol] = set()  # symbols whose range changed since it was copied
 
-    def copy(self) -> System:
+    def copy(self, effort: Effort | None = None) -> System:
+        """A copy that learns by itself, at the cost of `effort`; the original must not any more.
+
+        What the original has computed about dims that remain as they were is not computed again.
+        """
         other = System()
         other.equalities = self.equalities.copy()
         other.nonnegative = dict(self.nonnegative)
         other.splits = list(self.splits)
         other._ranges = dict(self._ranges)
-        other._range_memo = dict(self._range_memo)
+        other._effort = effort or Effort()
+        other._origin = self
         return other
 
     # --- asking ---------------------------------------------------------------------------------
 
     def reduce(self, dim: Dim) -> Dim:
+        self._effort.spend(1)
         return self.equalities.reduce(dim)
+
+    def reduces_like(self, origin: System) -> bool:
+        """Whether no equality has been learnt since this was copied from `origin`."""
+        return self.equalities.is_still(origin.equalities)
 
     def symbol_range(self, symbol: Symbol) -> Interval:
         known = self._ranges.get(symbol)
@@ -71,10 +86,13 @@ class System:
 
     def interval(self, dim: Dim) -> Interval:
         """Bounds of a reduced dim, by interval arithmetic."""
-        known = self._range_memo.get(dim)
+        known = self._intervals.get(dim)
         if known is None:
-            known = range_of(dim, self.symbol_range)
-            self._range_memo[dim] = known
+            if self._origin is not None and dim.symbols.isdisjoint(self._narrowed):
+                known = self._origin.interval(dim)
+            else:
+                known = range_of(dim, self.symbol_range, self._factor_ranges)
+            self._intervals[dim] = known
         return known
 
     def bounds(self, dim: Dim) -> Interval:
@@ -130,13 +148,13 @@ class System:
 
     def _follow_up(self, news: Consequences) -> None:
         """Keeps the invariants after equalities were solved."""
-        self._range_memo.clear()
         stale = [row for row in self.nonnegative if self.reduce(row) is not row]
         for row in stale:
             del self.nonnegative[row]
         for symbol, value in news.eliminated:
             bounds = self.symbol_range(symbol)
-            self._ranges.pop(symbol, None)
+            if self._ranges.pop(symbol, None) is not None:
+                self._forget(symbol)
             self._add_bounds(value, bounds)
         for lead, replacement in news.rules:
             self._add_rule_bounds(lead, replacement)
@@ -181,6 +199,7 @@ class System:
         quotient = self.equalities.private()
         if self.interval(dim).lo >= 0 and self.interval(divisor).lo >= 0:
             self._ranges[quotient] = SIZES
+            self._forget(quotient)
         self._add_zero(dim - divisor * Dim.of(quotient))
         if not divisor.is_constant:  # a constant divisor cancels by itself once dim is solved
             self._add_zero(dim - divisor * (dim // divisor))
@@ -216,6 +235,7 @@ class System:
     def _store(self, row: Dim) -> set[Symbol]:
         """Keeps `row >= 0` unless ranges imply it; returns the symbols whose range it narrowed."""
         narrowed: set[Symbol] = set()
+        self._effort.spend(len(row.terms))
         for monomial, coefficient in row.terms:
             match monomial:
                 case ((Symbol() as symbol, 1),):
@@ -245,5 +265,13 @@ class System:
         if new.lo > new.hi:
             raise Contradiction
         self._ranges[symbol] = new
-        self._range_memo.clear()
+        self._forget(symbol)
         return True
+
+    def _forget(self, symbol: Symbol) -> None:
+        """Intervals of dims with a symbol whose range has changed are to be computed again."""
+        self._narrowed.add(symbol)
+        for dim in [dim for dim in self._intervals if symbol in dim.symbols]:
+            del self._intervals[dim]
+        for factor in [factor for factor in self._factor_ranges if symbol in factor.symbols]:
+            del self._factor_ranges[factor]
