@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.frontend.tracing import check, floats, integers, run
+from tests.unit.frontend.tracing import Array, check, floats, integers, run
 
 import anyshape as ash
 from anyshape.base.errors import OperandError
@@ -87,3 +87,58 @@ def test_grouped_dot_of_other_ranks() -> None:
     operands = floats(7, 4), floats(4, 5), np.array([2, 7])
     with pytest.raises(OperandError, match=r"have ranks \(2, 2, 1\), expected \(2, 3, 1\)"):
         run(ash.grouped_dot, *operands, static=True)
+
+
+# --- einsum by its definition ---------------------------------------------------------------------
+
+
+def defined(equation: str, left: Array, right: Array) -> Array:
+    """All products first, then one sum. NumPy's own einsum sums before it multiplies, sometimes."""
+    terms, result = equation.split("->")
+    letters = result + "".join(sorted(set(terms) - set(result) - {","}))
+    wide = [
+        np.einsum(f"{term}->{''.join(c for c in letters if c in term)}", x).reshape(
+            [x.shape[term.index(c)] if c in term else 1 for c in letters]
+        )
+        for term, x in zip(terms.split(","), (left, right), strict=True)
+    ]
+    products = wide[0] * wide[1]
+    summed = tuple(range(len(result), len(letters)))
+    return products.sum(axis=summed, dtype=products.dtype)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("executor", ["native", "reference"])
+@pytest.mark.parametrize("equation", ["ab,c->bc", "ab,ac->c", "a,b->", "ab,cd->", "abc,cd->d"])
+def test_einsum_of_infinities_and_of_nothing(executor: Any, equation: str) -> None:
+    def product(xs: Any) -> Any:
+        return ash.einsum(equation, *xs)
+
+    first, second = equation.partition("->")[0].split(",")
+    product.__annotations__["xs"] = (ash.f32[tuple(first)], ash.f32[tuple(second)])
+    compiled = ash.jit(executor=executor)(product)
+    rng = np.random.default_rng(0)
+    for empty in (*first, ""):
+        sizes = {"a": 3, "b": 4, "c": 5, "d": 2} | {empty: 0}
+        for odd in (np.inf, -np.inf, np.nan):
+            arrays = [floats(*(sizes[c] for c in term)) for term in (first, second)]
+            for array in arrays:
+                array[rng.random(array.shape) < 0.1] = odd
+            found = compiled(tuple(arrays))
+            wanted = defined(equation, *arrays)
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_einsum_has_the_dtype_of_its_operands() -> None:
+    left, right = np.full((3, 2), 100, np.int8), np.full(4, 3, np.int8)
+    for equation in ("ab,c->bc", "ab,c->", "ab,c->abc"):
+        found = run(lambda x, y, e=equation: ash.einsum(e, x, y), left, right)
+        wanted = np.einsum(equation, left, right)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+    assert run(lambda x: ash.einsum("ab->b", x), left).tolist() == [44, 44]
+
+
+def test_einsum_does_not_sum_what_it_multiplies_with_zero() -> None:
+    large, zeros = np.full((2, 3), 3e38, np.float32), np.zeros(4, np.float32)
+    assert not run(lambda x, y: ash.einsum("ab,c->bc", x, y), large, zeros).any()

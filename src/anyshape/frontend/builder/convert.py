@@ -3,6 +3,10 @@
 Tensors and arrays are strong: their element types meet by `ir.promote`. Python numbers, NumPy
 scalars (as opposed to arrays of rank 0) and dims are weak: they take the element type of what they
 meet and widen it only from bool to integer to float.
+
+A weak integer neither wraps nor becomes infinite. A number that the element type does not hold is
+an error while tracing. A dim that may be such a number is a requirement: proven, or checked before
+a call computes anything. Only a cast wraps, `x.astype(dtype)`, because it was asked for.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from anyshape.base.errors import DTypeError
 from anyshape.frontend.builder.arrays import as_array, is_array
 from anyshape.frontend.builder.tracer import Tracer, active, is_tensor
 from anyshape.ir.promote import promote, promote_scalar
-from anyshape.ir.types import Array, DType, bool_, dtype_of, f32, i64
+from anyshape.ir.types import Array, DType, bool_, dtype_of, f16, f32, i64, u64
 from anyshape.sym import Dim
 
 if TYPE_CHECKING:
@@ -80,10 +84,10 @@ def as_tensor(operand: Strong | Weak, dtype: DType) -> Tensor:
     """The operand as a tensor of `dtype`."""
     if is_tensor(operand):
         return cast_to(operand, dtype)
-    tracer = active()
     if isinstance(operand, Dim):
-        return cast_to(tracer.emit("dim_value", value=operand), dtype)
-    return _constant(tracer, operand, dtype)
+        require_held(f"size {operand}", operand, operand, dtype)
+        return size_value(operand, dtype)
+    return _constant(active(), operand, dtype)
 
 
 def _constant(tracer: Tracer, data: Array | Scalar, dtype: DType) -> Tensor:
@@ -94,10 +98,54 @@ def _constant(tracer: Tracer, data: Array | Scalar, dtype: DType) -> Tensor:
 
 def _fitted(number: Scalar, dtype: DType) -> Array:
     try:
-        return np.array(number, dtype.numpy)
+        with np.errstate(over="ignore"):
+            array = np.array(number, dtype.numpy)
     except OverflowError:
+        array = None
+    if array is None or (isinstance(number, int) and not np.isfinite(array)):
         fix = "use a number in range, or cast the tensor to a wider type"
-        raise DTypeError("constant", f"a number that fits {dtype}", str(number), fix) from None
+        raise DTypeError("constant", f"a number that fits {dtype}", str(number), fix)
+    return array
+
+
+# --- sizes and indices ----------------------------------------------------------------------------
+
+
+def size_value(dim: Dim, dtype: DType) -> Tensor:
+    """A size as a scalar, converted to `dtype` as any cast does it."""
+    return cast_to(active().emit("dim_value", value=dim), dtype)
+
+
+def require_held(what: str, low: Dim, high: Dim, dtype: DType) -> None:
+    """Integers from `low` to `high` are some that `dtype` has: proven, or checked before a run."""
+    least, largest = _integers_of(dtype)
+    if least is None or largest is None:
+        return
+    wider = "f32" if dtype.is_float else "i64"
+    why = f"{what} meets {dtype}, which holds {least}..{largest}; use .astype(ash.{wider})"
+    for predicate in (low >= least, high <= largest):
+        active().require(predicate, why)
+
+
+def _integers_of(dtype: DType) -> tuple[int, int] | tuple[None, None]:
+    """The least and the largest integer of a type; None where every size is within them."""
+    if dtype.is_integer and dtype != i64:
+        return int(np.iinfo(dtype.numpy).min), int(np.iinfo(dtype.numpy).max)
+    largest = int(np.finfo(np.float16).max)
+    return (-largest, largest) if dtype == f16 else (None, None)
+
+
+def as_index(x: ArrayLike) -> Tensor:
+    """Integers as i64, in which all arithmetic of indices is done.
+
+    A narrower type may hold every index, and yet neither the size of the axis nor an index into
+    merged axes. A u64 that i64 does not hold is outside of every axis, and stays so.
+    """
+    index = asarray(x)
+    if index.dtype == u64:
+        largest = asarray(np.iinfo(np.int64).max, u64)
+        index = active().emit("minimum", index, largest)
+    return cast_to(index, i64)
 
 
 def cast_to(x: Tensor, dtype: DType) -> Tensor:
@@ -123,3 +171,8 @@ def floating(*operands: ArrayLike) -> list[Tensor]:
 def as_float(x: ArrayLike) -> Tensor:
     """`x` as a tensor of floats."""
     return floating(x)[0]
+
+
+def widened(x: Tensor) -> Tensor:
+    """16-bit floats as f32, which has every finite one of them, and every count below 2**24."""
+    return cast_to(x, f32) if x.dtype.is_float and x.dtype.bits < f32.bits else x

@@ -1,7 +1,13 @@
 """Einsum: `ash.einsum("bqd,bkd->bqk", q, k)`.
 
 Every letter is an axis: one that both operands and the result have is a batch axis of a dot, one
-that only the operands have is summed by it. Several operands are taken from left to right.
+that only the operands have is summed by it. A letter of one operand alone that the result lacks is
+summed by the dot too, with the other operand repeated along it: a sum made before would be another
+result wherever numbers are infinite, overflow, or there are none of them (0 terms are 0, but a sum
+of 0 terms times infinity is NaN).
+
+Several operands are taken from left to right, each pair as an einsum of its own. The result has the
+common dtype of the operands, as NumPy's.
 """
 
 from __future__ import annotations
@@ -13,7 +19,7 @@ from anyshape.base.errors import TraceError
 from anyshape.frontend.builder.axes import describe
 from anyshape.frontend.builder.convert import ArrayLike, promoted
 from anyshape.frontend.builder.dot import dot_general
-from anyshape.frontend.builder.movement import permuted
+from anyshape.frontend.builder.movement import broadcast_to, permuted
 from anyshape.frontend.builder.tracer import active
 
 if TYPE_CHECKING:
@@ -34,8 +40,9 @@ def einsum(equation: str, *operands: ArrayLike) -> Tensor:
 
 def _multiplied(left: str, lhs: Tensor, right: str, rhs: Tensor, wanted: str) -> tuple[str, Tensor]:
     """The product of two, with the letters that are wanted later."""
-    left, lhs = _summed(left, lhs, wanted + right)
-    right, rhs = _summed(right, rhs, wanted + left)
+    before = left, lhs
+    left, lhs = _repeated(left, lhs, right, rhs, wanted)
+    right, rhs = _repeated(right, rhs, *before, wanted)
     shared = [letter for letter in left if letter in right]
     batch = [letter for letter in shared if letter in wanted]
     contract = [letter for letter in shared if letter not in wanted]
@@ -48,11 +55,20 @@ def _axes(letters: list[str], left: str, right: str) -> tuple[list[int], list[in
     return [left.index(letter) for letter in letters], [right.index(letter) for letter in letters]
 
 
+def _repeated(
+    term: str, tensor: Tensor, other: str, beside: Tensor, wanted: str
+) -> tuple[str, Tensor]:
+    """With the letters that only the other operand has and nobody wants, as axes in front."""
+    alone = [axis for axis, letter in enumerate(other) if letter not in term + wanted]
+    shape = (*(beside.shape[axis] for axis in alone), *tensor.shape)
+    return "".join(other[axis] for axis in alone) + term, broadcast_to(tensor, shape)
+
+
 def _summed(term: str, tensor: Tensor, wanted: str) -> tuple[str, Tensor]:
     """Without the letters that nobody wants."""
-    axes = [axis for axis, letter in enumerate(term) if letter not in wanted]
+    axes = tuple(axis for axis, letter in enumerate(term) if letter not in wanted)
     kept = "".join(letter for letter in term if letter in wanted)
-    return kept, tensor.sum(axis=axes) if axes else tensor
+    return kept, active().emit("sum", tensor, axes=axes) if axes else tensor
 
 
 # --- reading --------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import numpy as np
 from anyshape.frontend.builder.arrays import as_array, is_array
 from anyshape.frontend.builder.axes import describe
 from anyshape.frontend.builder.bounds import Span, single, span_of, whole
-from anyshape.frontend.builder.convert import asarray, promoted
+from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.elementwise import logical_and, where
 from anyshape.frontend.builder.movement import broadcast_to, from_front, gather, permuted
 from anyshape.frontend.builder.tracer import active, is_tensor
@@ -193,7 +193,7 @@ def _linear(indices: list[Tensor], sizes: Shape) -> Tensor:
     takes: merged, it would silently be an element of the next row."""
     if len(indices) == 1:
         return from_front(indices[0], sizes[0])
-    first, *others = [from_front(i, n) for i, n in zip(promoted(*indices), sizes, strict=True)]
+    first, *others = [from_front(i, n) for i, n in zip(indices, sizes, strict=True)]
     linear = first
     for index, size in zip(others, sizes[1:], strict=True):
         inside = logical_and(index >= 0, index < size)

@@ -14,7 +14,7 @@ from anyshape.frontend.builder.axes import (
     normal_axes,
     normal_axis,
 )
-from anyshape.frontend.builder.convert import ArrayLike, asarray
+from anyshape.frontend.builder.convert import ArrayLike, as_index, asarray
 from anyshape.frontend.builder.elementwise import where
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import Shape
@@ -177,6 +177,7 @@ def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Tensor:
 
 
 def from_front(indices: ArrayLike, size: Dim) -> Tensor:
-    """Indices with those below zero counted from the end."""
-    index = asarray(indices)
-    return where(index < 0, index + size, index) if index.dtype.kind == "int" else index
+    """Indices with those below zero counted from the end, as i64: a size may not fit theirs."""
+    given = asarray(indices)
+    index = as_index(given)
+    return where(index < 0, index + size, index) if given.dtype.kind == "int" else index

@@ -1,7 +1,9 @@
 """Reductions, named as in NumPy: over all axes, one, or several; negative axes count from the end.
 
-Sums and products of integers are 64 bits wide, as NumPy's. Means of integers are f32. An extremum
-over no elements is its neutral element (minus infinity for `max`), not an error.
+Sums and products of integers are 64 bits wide, as NumPy's. Means of integers are f32. What is made
+of several reductions computes 16-bit floats in f32 and rounds once: f16 ends at 65504, and neither
+it nor bf16 has every count. An extremum over no elements is its neutral element (minus infinity for
+`max`), not an error.
 """
 
 from __future__ import annotations
@@ -9,12 +11,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder.axes import Axes, normal_axes, normal_axis
-from anyshape.frontend.builder.convert import ArrayLike, as_float, asarray, cast_to
-from anyshape.frontend.builder.elementwise import as_bool, exp, isinf, log, sqrt, square, where
+from anyshape.frontend.builder.convert import ArrayLike, as_float, asarray, cast_to, widened
+from anyshape.frontend.builder.elementwise import (
+    as_bool,
+    exp,
+    isinf,
+    log,
+    maximum,
+    sqrt,
+    square,
+    where,
+)
 from anyshape.frontend.builder.movement import squeeze
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import DType, i64, u64
-from anyshape.sym import product
+from anyshape.sym import Dim, product
+from anyshape.sym import maximum as dim_maximum
 
 if TYPE_CHECKING:
     from anyshape.frontend.builder.tensor import Tensor
@@ -65,29 +77,44 @@ def mean(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tens
 
 
 def var(
-    x: ArrayLike, axis: Axes | None = None, keepdims: bool = False, correction: int = 0
+    x: ArrayLike, axis: Axes | None = None, keepdims: bool = False, correction: float = 0
 ) -> Tensor:
-    """Mean squared distance from the mean; the count is lowered by `correction`."""
+    """Mean squared distance from the mean; the count is lowered by `correction`, at most to 0."""
     operand = as_float(x)
-    squares = square(operand - mean(operand, axis, keepdims=True))
+    return cast_to(_variance(widened(operand), axis, keepdims, correction), operand.dtype)
+
+
+def _variance(x: Tensor, axis: Axes | None, keepdims: bool, correction: float) -> Tensor:
+    squares = square(x - mean(x, axis, keepdims=True))
     if correction == 0:
         return mean(squares, axis, keepdims)
-    count = product(operand.shape[i] for i in normal_axes(axis, operand.ndim))
-    return sum(squares, axis, keepdims) / (count - correction)
+    count = product(x.shape[i] for i in normal_axes(axis, x.ndim))
+    return sum(squares, axis, keepdims) / _lowered(count, correction, x.dtype)
+
+
+def _lowered(count: Dim, correction: float, dtype: DType) -> Tensor:
+    """The count less the correction: 0 if that is larger, so that there is no negative variance."""
+    if correction != int(correction):
+        return maximum(asarray(count, dtype) - correction, 0.0)
+    rest = count - int(correction)
+    return asarray(rest if active().proves(rest >= 0) else dim_maximum(rest, 0), dtype)
 
 
 def std(
-    x: ArrayLike, axis: Axes | None = None, keepdims: bool = False, correction: int = 0
+    x: ArrayLike, axis: Axes | None = None, keepdims: bool = False, correction: float = 0
 ) -> Tensor:
-    return sqrt(var(x, axis, keepdims, correction))
+    operand = as_float(x)
+    variance = _variance(widened(operand), axis, keepdims, correction)
+    return cast_to(sqrt(variance), operand.dtype)
 
 
 def logsumexp(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """log(sum(exp(x))), shifted by the maximum so that nothing overflows."""
     operand = as_float(x)
-    top = max(operand, axis, keepdims=True)
+    wide = widened(operand)
+    top = max(wide, axis, keepdims=True)
     top = where(isinf(top), 0.0, top)
-    total = log(sum(exp(operand - top), axis, keepdims=True)) + top
+    total = cast_to(log(sum(exp(wide - top), axis, keepdims=True)) + top, operand.dtype)
     return total if keepdims else squeeze(total, normal_axes(axis, operand.ndim))
 
 

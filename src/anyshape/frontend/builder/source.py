@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder.axes import Size, describe, make_shape
-from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to
+from anyshape.frontend.builder.convert import ArrayLike, as_index, asarray, cast_to, require_held
 from anyshape.frontend.builder.elementwise import where
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import DType, f32, i64
@@ -44,8 +44,12 @@ def ones_like(x: Tensor, dtype: DType | None = None) -> Tensor:
 
 
 def iota(shape: Sizes, axis: int, dtype: DType = i64) -> Tensor:
-    """The index along `axis` of every element."""
-    return active().emit("iota", shape=make_shape(shape), axis=axis, dtype=dtype)
+    """The index along `axis` of every element; `dtype` must hold the last one."""
+    sizes = make_shape(shape)
+    if 0 <= axis < len(sizes):  # others are refused by the op
+        last = sizes[axis] - 1
+        require_held(f"index {last}", Dim.of(0), last, dtype)
+    return active().emit("iota", shape=sizes, axis=axis, dtype=dtype)
 
 
 def arange(start: Size, stop: Size | None = None, step: int = 1, dtype: DType = i64) -> Tensor:
@@ -55,8 +59,12 @@ def arange(start: Size, stop: Size | None = None, step: int = 1, dtype: DType = 
     first, last = (start, stop) if stop is not None else (0, start)
     low, high = active().dim(first), active().dim(last)
     span = high - low if step > 0 else low - high
-    index = iota(_count(span, abs(step)), 0, i64)
+    count = _count(span, abs(step))
+    index = iota(count, 0, i64)
     scaled = index if step == 1 else index * step
+    last = low + (count - 1) * step
+    least, largest = (low, last) if step > 0 else (last, low)
+    require_held(f"arange from {low} to {last}", least, largest, dtype)
     return cast_to(scaled if low == 0 else scaled + low, dtype)
 
 
@@ -74,10 +82,9 @@ def eye(rows: Size, columns: Size | None = None, dtype: DType = f32) -> Tensor:
 
 def one_hot(indices: ArrayLike, classes: Size, dtype: DType = f32) -> Tensor:
     """A new last axis of size `classes` that is 1 at the index and 0 elsewhere."""
-    index = asarray(indices)
-    columns = cast_to(arange(classes), index.dtype)
+    index = as_index(indices)
     wide = active().emit("reshape", index, shape=(*index.shape, 1))
-    return cast_to(wide == columns, dtype)
+    return cast_to(wide == arange(classes), dtype)
 
 
 def tril(x: ArrayLike, k: int = 0) -> Tensor:

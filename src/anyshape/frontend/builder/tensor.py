@@ -222,10 +222,14 @@ class Tensor(Traced):
     def all(self, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         return reduce.all(self, axis, keepdims)
 
-    def var(self, axis: Axes | None = None, keepdims: bool = False, correction: int = 0) -> Tensor:
+    def var(
+        self, axis: Axes | None = None, keepdims: bool = False, correction: float = 0
+    ) -> Tensor:
         return reduce.var(self, axis, keepdims, correction)
 
-    def std(self, axis: Axes | None = None, keepdims: bool = False, correction: int = 0) -> Tensor:
+    def std(
+        self, axis: Axes | None = None, keepdims: bool = False, correction: float = 0
+    ) -> Tensor:
         return reduce.std(self, axis, keepdims, correction)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Tensor:

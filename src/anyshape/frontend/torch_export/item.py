@@ -1,15 +1,18 @@
 """Numbers that a model's code takes out of tensors: `torch.tensor(x.size(1)).item() // 2`.
 
-A number that was computed from sizes alone is a dim, like any other size. One that depends on data
-is known only when the graph runs, and nothing that is decided before may depend on it.
+A number that was computed from sizes alone is a dim, like any other size; in a narrow dtype it must
+not wrap, which is proven or checked by each call. One that depends on data is known only when the
+graph runs, and nothing that is decided before may depend on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from anyshape.frontend.builder.convert import require_held
 from anyshape.ir.literal import TensorLiteral, WeightRef
 from anyshape.ir.node import Value
+from anyshape.ir.types import bool_
 from anyshape.ops.source import ConstantAttrs, DimAttrs
 from anyshape.sym import Dim, maximum, minimum
 
@@ -29,10 +32,14 @@ def size_in(value: Value) -> Dim | None:
     if isinstance(attrs, ConstantAttrs):
         return _number(attrs.value)
     function = _ON_DIMS.get(value.node.op.name)
-    operands = [size_in(operand) for operand in value.node.operands]
-    if function is None or any(operand is None for operand in operands):
+    if function is None or value.tensor.dtype == bool_:
         return None
-    return function(*operands)
+    operands = [size_in(operand) for operand in value.node.operands]
+    if any(operand is None for operand in operands):
+        return None
+    size = function(*operands)
+    require_held(f"size {size}", size, size, value.tensor.dtype)
+    return size
 
 
 def _number(constant: TensorLiteral | WeightRef) -> Dim | None:

@@ -94,6 +94,10 @@ def _arithmetic(function: Function) -> Function:
     return apply
 
 
+def _multiplied(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
+    return call.operand(ew.multiply(*call.factors(x, y)))
+
+
 def _comparison(function: Function) -> Function:
     def apply(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
         dtype = call.common
@@ -115,31 +119,30 @@ def _fmod(x: Tensor, y: Tensor) -> Tensor:
     return ew.where(x < 0, -rest, rest)
 
 
-def _add(call: Call, x: ArrayLike, y: ArrayLike, alpha: float = 1) -> Tensor:
-    return call.operand(x) + _scaled(call, y, alpha)
+def _add(call: Call, x: ArrayLike, y: ArrayLike, alpha: ArrayLike = 1) -> Tensor:
+    return call.operand(x) + _scaled(call.operand(y), alpha)
 
 
-def _sub(call: Call, x: ArrayLike, y: ArrayLike, alpha: float = 1) -> Tensor:
-    return call.operand(x) - _scaled(call, y, alpha)
+def _sub(call: Call, x: ArrayLike, y: ArrayLike, alpha: ArrayLike = 1) -> Tensor:
+    return call.operand(x) - _scaled(call.operand(y), alpha)
 
 
-def _rsub(call: Call, x: ArrayLike, y: ArrayLike, alpha: float = 1) -> Tensor:
-    return call.operand(y) - _scaled(call, x, alpha)
+def _rsub(call: Call, x: ArrayLike, y: ArrayLike, alpha: ArrayLike = 1) -> Tensor:
+    return call.operand(y) - _scaled(call.operand(x), alpha)
 
 
-def _scaled(call: Call, y: ArrayLike, alpha: float) -> Tensor:
-    operand = call.operand(y)
-    return operand if alpha == 1 else operand * alpha
+def _scaled(y: Tensor, alpha: ArrayLike) -> Tensor:
+    return y if isinstance(alpha, (int, float)) and alpha == 1 else y * as_dtype(alpha, y.dtype)
 
 
 def _divided(call: Call, x: ArrayLike, y: ArrayLike, rounding_mode: str | None = None) -> Tensor:
-    left, right = call.operand(x), call.operand(y)
+    left, right = call.factors(x, y)
     if rounding_mode == "floor":
-        return ew.floor_divide(left, right)
+        return call.operand(ew.floor_divide(left, right))
     if rounding_mode is None:
-        return ew.divide(left, right)
+        return call.operand(ew.divide(left, right))
     if left.dtype.is_float:
-        return _trunc(ew.divide(left, right))
+        return call.operand(_trunc(ew.divide(left, right)))
     return ew.sign(left) * ew.sign(right) * ew.floor_divide(ew.abs(left), ew.abs(right))
 
 
@@ -154,7 +157,7 @@ def _power(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
 
 _BINARY: dict[str, Function] = {
     "add": _add, "sub": _sub, "rsub": _rsub, "div": _divided,
-    "mul": _arithmetic(ew.multiply), "remainder": _arithmetic(ew.mod), "fmod": _arithmetic(_fmod),
+    "mul": _multiplied, "remainder": _arithmetic(ew.mod), "fmod": _arithmetic(_fmod),
     "bitwise_and": _arithmetic(ew.bitwise_and), "bitwise_or": _arithmetic(ew.bitwise_or),
     "bitwise_xor": _arithmetic(ew.bitwise_xor),
     "eq": _comparison(ew.equal), "ne": _comparison(ew.not_equal), "lt": _comparison(ew.less),
@@ -182,14 +185,14 @@ for _name, _function in {
 
 @entry("aten.where.self")
 def where(call: Call, condition: Tensor, x: ArrayLike, y: ArrayLike) -> Tensor:
-    return ew.where(condition, call.operand(x), call.operand(y))
+    return ew.where(condition, call.held(x), call.held(y))
 
 
 @entry("aten.clamp.default", "aten.clamp.Tensor")
 def clamp(
     call: Call, x: Tensor, min: ArrayLike | None = None, max: ArrayLike | None = None
 ) -> Tensor:
-    bounds = (None if bound is None else call.operand(bound) for bound in (min, max))
+    bounds = (None if bound is None else call.held(bound) for bound in (min, max))
     return ew.clip(call.operand(x), *bounds)
 
 

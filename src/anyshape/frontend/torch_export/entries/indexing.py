@@ -63,7 +63,7 @@ def scatter_add(call: Call, x: Tensor, dim: int, indices: Tensor, source: Tensor
 def _scatter_along(
     call: Call, x: Tensor, dim: int, indices: Tensor, source: ArrayLike, combine: str
 ) -> Tensor:
-    updates = call.operand(source)
+    updates = call.held(source)
     if updates.ndim == 0:
         updates = broadcast_to(updates, indices.shape)
     elif updates.shape != indices.shape:  # torch reads only as much of it as there are indices

@@ -165,4 +165,4 @@ def constant_pad(call: Call, x: Tensor, pad: Sequence[Size], value: ArrayLike = 
     widths = [(Dim.of(pad[i]), Dim.of(pad[i + 1])) for i in range(0, len(pad), 2)]
     none = (Dim.of(0), Dim.of(0))
     pairs = [none] * (x.ndim - len(widths)) + widths[::-1]
-    return assemble.pad(x, pairs, call.operand(value))
+    return assemble.pad(x, pairs, call.held(value))

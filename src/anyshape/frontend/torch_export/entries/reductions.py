@@ -9,7 +9,7 @@ from typing import Any
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import reduce as red
 from anyshape.frontend.builder.axes import Axes, normal_axis
-from anyshape.frontend.builder.convert import cast_to
+from anyshape.frontend.builder.convert import cast_to, widened
 from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
@@ -73,7 +73,7 @@ def var(
     correction: float | None = None,
     keepdim: bool = False,
 ) -> Tensor:
-    return red.var(x, _axes(dim), keepdim, 1 if correction is None else int(correction))
+    return red.var(x, _axes(dim), keepdim, 1 if correction is None else correction)
 
 
 @entry("aten.var.dim")
@@ -93,16 +93,19 @@ def vector_norm(
     **_: Any,
 ) -> Tensor:
     """The root of order `ord` of the sum of powers; infinite orders ask for the extremes."""
-    size = ew.abs(call.operand(x))
+    return call.operand(_norm(widened(ew.abs(call.operand(x))), ord, _axes(dim), keepdim))
+
+
+def _norm(size: Tensor, ord: float, axes: Axes | None, keepdim: bool) -> Tensor:
     if math.isinf(ord):
-        return (red.max if ord > 0 else red.min)(size, _axes(dim), keepdim)
+        return (red.max if ord > 0 else red.min)(size, axes, keepdim)
     if ord == 0:
-        return red.sum(cast_to(size != 0, call.dtype), _axes(dim), keepdim)
+        return red.sum(cast_to(size != 0, size.dtype), axes, keepdim)
     if ord == 1:
-        return red.sum(size, _axes(dim), keepdim)
+        return red.sum(size, axes, keepdim)
     if ord == 2:
-        return ew.sqrt(red.sum(size * size, _axes(dim), keepdim))
-    return red.sum(size**ord, _axes(dim), keepdim) ** (1 / ord)
+        return ew.sqrt(red.sum(size * size, axes, keepdim))
+    return red.sum(size**ord, axes, keepdim) ** (1 / ord)
 
 
 @entry("aten.cumsum.default")

@@ -44,7 +44,7 @@ def ones(call: Call, size: Sequence[Size], **_: Any) -> Tensor:
 @entry("aten.arange.start_step")
 def arange(call: Call, start: Any, end: Any, step: Any = 1, **_: Any) -> Tensor:
     if all(isinstance(bound, (int, Dim)) for bound in (start, end)) and step == int(step):
-        return source.arange(start, end, int(step), call.dtype)
+        return call.operand(source.arange(start, end, int(step)))  # wraps, as torch's does
     if any(isinstance(bound, (Dim, Tensor)) for bound in (start, end, step)):
         problem = f"arange with step {step} between bounds that depend on sizes"
         raise active().refuse(problem, "count with integers, then multiply")
