@@ -6,11 +6,19 @@
 
 Updates to one place are made in order by one task. An index outside the axis writes nothing: the
 element at the nearest place gets its own value again.
+
+Sums and products of 16-bit floats are made in f32, in scratch that is as long as the axis: rounding
+after each update would stop a sum of ones at 256 in bf16.
+
+      for n < size of the axis         wide[n] = x[n]
+      for m < number of indices        wide[index[m]] = combined(wide[index[m]], updates[m])
+      for n < size of the axis         y[n] = wide[n]
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
 from anyshape.ir.node import Node, Value
@@ -34,14 +42,29 @@ from anyshape.loop.merge import flattened
 from anyshape.lower import notation
 from anyshape.lower.context import Lowering, wide_of
 from anyshape.lower.row import STRIP_WIDTH
-from anyshape.lower.tasks import Indices, Work, of_strip, one_each, strips
+from anyshape.lower.tasks import INNER, Indices, Work, of_strip, one_each, strips
 from anyshape.ops.scatter import ScatterAttrs
 from anyshape.sym import Dim, Symbol, maximum, minimum, product
 
 COMBINE = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
+ROUNDING = frozenset({"add", "mul"})
 PLACE, OLD, FOUND = Symbol("r"), Symbol("n"), "found"
 
 Body = tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A buffer that is written to, and its index where the index along the axis is given."""
+
+    buffer: Buffer
+    at: Callable[[Dim], Index]
+
+    def load(self, index: Dim) -> Load:
+        return Load(self.buffer, self.at(index))
+
+    def store(self, index: Dim, value: Scalar) -> Store:
+        return Store(self.buffer, self.at(index), notation.cast(value, self.buffer.dtype))
 
 
 class _Buffers(NamedTuple):
@@ -63,15 +86,31 @@ def scatter_work(low: Lowering, outputs: Sequence[Buffer], space: Indices, node:
     buffers = _Buffers(x, indices, updates, outputs[0])
     axis = attrs.axis
     others = (*space[:axis], *space[axis + 1 :])
-    copy = _copy(buffers, space, axis)
     along = node.op.name == "scatter_along"
-    update = (_update_elements if along else _update_slices)(buffers, space, attrs)
-    body = flattened((copy, *update))
-    if axis == len(space) - 1 or not _is_uniform(buffers, along):
-        return one_each(others, body)
+    in_strips = axis < len(space) - 1 and _is_uniform(buffers, along)
+    result = _Target(buffers.y, lambda index: _at(space, axis, index))
+    target = _wide(buffers.y, space[axis][1], attrs.combine, in_strips=in_strips) or result
+    update = (_update_elements if along else _update_slices)(buffers, space, attrs, target)
+    body = (_copy(_Target(x, result.at), target, space, axis), *update)
+    scratch: tuple[Buffer, ...] = ()
+    if target is not result:
+        body, scratch = (*body, _copy(target, result, space, axis)), (target.buffer,)
+    if not in_strips:
+        return replace(one_each(others, flattened(body)), scratch=scratch)
     last = others[-1]
     outer = (*others[:-1], strips(last, STRIP_WIDTH))
-    return one_each(outer, (of_strip(last, STRIP_WIDTH, body),))
+    loop = of_strip(last, STRIP_WIDTH, flattened(body))
+    return replace(one_each(outer, (loop,)), scratch=scratch)
+
+
+def _wide(y: Buffer, size: Dim, combine: str, *, in_strips: bool) -> _Target | None:
+    """Scratch for what must not be rounded after each update; its columns are those of a strip."""
+    wide = wide_of(y.dtype)
+    if wide == y.dtype or combine not in ROUNDING:
+        return None
+    columns, column = (STRIP_WIDTH, Dim.of(INNER)) if in_strips else (1, Dim.of(0))
+    buffer = Buffer("wide", wide, (size * columns,), (Dim.of(1),))
+    return _Target(buffer, lambda index: (index * columns + column,))
 
 
 def _buffer(low: Lowering, value: Value) -> Buffer:
@@ -83,10 +122,9 @@ def _is_uniform(buffers: _Buffers, along: bool) -> bool:
     return not along or buffers.indices.shape[-1] == buffers.y.shape[-1]
 
 
-def _copy(buffers: _Buffers, space: Indices, axis: int) -> Statement:
-    place, is_last = _at(space, axis, Dim.of(OLD)), axis == len(space) - 1
-    store = Store(buffers.y, place, Load(buffers.x, place))
-    return For(OLD, space[axis][1], (store,), vector=is_last)
+def _copy(source: _Target, target: _Target, space: Indices, axis: int) -> Statement:
+    place, is_last = Dim.of(OLD), axis == len(space) - 1
+    return For(OLD, space[axis][1], (target.store(place, source.load(place)),), vector=is_last)
 
 
 def _at(space: Indices, axis: int, index: Dim) -> Index:
@@ -94,20 +132,23 @@ def _at(space: Indices, axis: int, index: Dim) -> Index:
     return (*places[:axis], index, *places[axis + 1 :])
 
 
-def _update_slices(buffers: _Buffers, space: Indices, attrs: ScatterAttrs) -> Body:
+def _update_slices(buffers: _Buffers, space: Indices, attrs: ScatterAttrs, target: _Target) -> Body:
     """An index for a whole slice: the axes of the indices stand where the axis was."""
     axis, shape = attrs.axis, buffers.indices.shape
     chosen = tuple(Symbol(f"m{i}") for i in range(len(shape)))
     index = tuple(map(Dim.of, chosen))
     places = [Dim.of(symbol) for symbol, _ in space]
     source = (*places[:axis], *index, *places[axis + 1 :])
-    body = _update(buffers, space, attrs, index, source)
+    update = _Update(buffers, space[axis][1], attrs.combine, target)
+    body = update.body(index, source)
     for symbol, extent in reversed(list(zip(chosen, shape, strict=True))):
         body = (For(symbol, extent, body),)
     return body
 
 
-def _update_elements(buffers: _Buffers, space: Indices, attrs: ScatterAttrs) -> Body:
+def _update_elements(
+    buffers: _Buffers, space: Indices, attrs: ScatterAttrs, target: _Target
+) -> Body:
     """An index for each element; where the indices do not reach, there is nothing to do."""
     axis, shape = attrs.axis, buffers.indices.shape
     chosen = Symbol("m")
@@ -117,23 +158,28 @@ def _update_elements(buffers: _Buffers, space: Indices, attrs: ScatterAttrs) -> 
         for (symbol, whole), size in zip(space, shape, strict=True)
         if (symbol, whole) != space[axis] and size != whole
     )
-    return (For(chosen, shape[axis] * reached, _update(buffers, space, attrs, index, index)),)
+    update = _Update(buffers, space[axis][1], attrs.combine, target)
+    return (For(chosen, shape[axis] * reached, update.body(index, index)),)
 
 
-def _update(
-    buffers: _Buffers, space: Indices, attrs: ScatterAttrs, index: Index, source: Index
-) -> Body:
-    size = space[attrs.axis][1]
-    found = Local(FOUND, buffers.indices.dtype)
-    place = _at(space, attrs.axis, Dim.of(PLACE))
-    old = Load(buffers.y, place)
-    new = _combined(attrs.combine, old, Load(buffers.updates, source))
-    value = Apply("select", (_inside(found), new, old), old.dtype)
-    return (
-        Let(found, Load(buffers.indices, index)),
-        Bind(PLACE, found, size),
-        Store(buffers.y, place, value),
-    )
+class _Update(NamedTuple):
+    """What is done for one index."""
+
+    buffers: _Buffers
+    size: Dim  # of the axis
+    combine: str
+    target: _Target
+
+    def body(self, index: Index, source: Index) -> Body:
+        found, place = Local(FOUND, self.buffers.indices.dtype), Dim.of(PLACE)
+        old = self.target.load(place)
+        new = _combined(self.combine, old, Load(self.buffers.updates, source))
+        value = Apply("select", (_inside(found), new, old), old.dtype)
+        return (
+            Let(found, Load(self.buffers.indices, index)),
+            Bind(PLACE, found, self.size),
+            self.target.store(place, value),
+        )
 
 
 def _inside(found: Local) -> Scalar:
@@ -143,7 +189,7 @@ def _inside(found: Local) -> Scalar:
 
 
 def _combined(combine: str, old: Scalar, new: Scalar) -> Scalar:
-    """Rounded once, to the dtype of the result."""
+    """In the dtype of what is there, rounded once."""
     if combine == "set":
         return new
     wide = wide_of(old.dtype)

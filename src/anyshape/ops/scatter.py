@@ -15,7 +15,7 @@ from anyshape.base.errors import DTypeError
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
-from anyshape.ir.types import INTEGERS, Array, DType, Shape, bool_
+from anyshape.ir.types import INTEGERS, Array, DType, Shape, bf16, bool_, dtype_of, f16
 from anyshape.ops.indexing import along, along_shape, checked_indices, gather_shape
 from anyshape.ops.movement import AxisAttrs
 from anyshape.ops.rules import check_allowed
@@ -28,6 +28,7 @@ class ScatterAttrs(Attrs):
     """What becomes of an element that is written to: replaced, or combined with what is there.
 
     Updates are made in order: of several to one place, the last one stays, or all are combined.
+    Sums and products of 16-bit floats are made in f32, and rounded at the end.
     """
 
     axis: int
@@ -73,14 +74,17 @@ _COMBINE: dict[Combine, Any] = {
 }  # fmt: skip
 
 
-def _put(target: Array, places: Any, updates: Array, combine: Combine) -> Array:
-    """Changes `target`: one update after the other, in order."""
+def _put(x: Array, places: Any, updates: Array, combine: Combine) -> Array:
+    """A copy of `x` with one update after the other, in order; rounded once, at the end."""
     if combine == "set":
+        target = x.copy()
         target[places] = updates
-    else:
-        with np.errstate(all="ignore"):
-            _COMBINE[combine].at(target, places, updates)
-    return target
+        return target
+    wide = np.float32 if dtype_of(x) in (f16, bf16) else x.dtype
+    target = x.astype(wide)
+    with np.errstate(all="ignore"):
+        _COMBINE[combine].at(target, places, updates.astype(wide))
+        return target.astype(x.dtype)
 
 
 def _scatter(call: Call[ScatterAttrs]) -> Array:
@@ -88,13 +92,13 @@ def _scatter(call: Call[ScatterAttrs]) -> Array:
     axis = call.attrs.axis
     checked = checked_indices("scatter", indices, x.shape[axis])
     places = (*(slice(None),) * axis, checked)
-    return _put(x.copy(), places, updates, call.attrs.combine)
+    return _put(x, places, updates, call.attrs.combine)
 
 
 def _scatter_along(call: Call[ScatterAttrs]) -> Array:
     x, indices, updates = call.args
     checked = checked_indices("scatter_along", indices, x.shape[call.attrs.axis])
-    return _put(x.copy(), along(checked, call.attrs.axis), updates, call.attrs.combine)
+    return _put(x, along(checked, call.attrs.axis), updates, call.attrs.combine)
 
 
 def _register_scatter(

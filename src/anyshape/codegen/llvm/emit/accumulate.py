@@ -1,8 +1,8 @@
 """Accumulators: slots, updates, and the reduction of lanes and parts to one value.
 
 A vectorised loop keeps a partial result in every lane of every part, and combines them at its end.
-Reordering additions and multiplications of floats in this way is allowed, and is all the
-reassociation there is.
+Reordering additions and multiplications of floats in this way is allowed; that, and the levels of
+long sums (`cascade.py`), is all the reassociation there is.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from anyshape.codegen.llvm.emit.intrinsics import halves, splat
 from anyshape.codegen.llvm.emit.lanes import Lanes, part_of, uniform
 from anyshape.codegen.llvm.emit.scope import Scope
 from anyshape.codegen.llvm.emit.table import generate
-from anyshape.codegen.llvm.emit.types import I32, literal_value
-from anyshape.codegen.llvm.math.boundary import Value, ir
+from anyshape.codegen.llvm.emit.types import I32, literal_value, register_type
+from anyshape.codegen.llvm.math.boundary import Type, Value, ir
 from anyshape.loop.ir import neutral
 
 
@@ -54,6 +54,21 @@ def merge(scope: Scope, total: Slot, partial: Slot) -> None:
     lanes = _across(scope, _pairwise(combine, parts), combine)
     (place,) = total.places
     scope.b.store(combine(scope.b.load(place), lanes), place)
+
+
+def kind_of(slot: Slot) -> Type:
+    """What each of its places holds."""
+    return register_type(slot.dtype, slot.lanes)
+
+
+def add(scope: Scope, slot: Slot, other: Slot) -> None:
+    """Combines another slot into a slot that has as many places, or one for all."""
+    combine = _combine(scope, slot)
+    values = [scope.b.load(place) for place in other.places]
+    if len(slot.places) < len(values):
+        values = [_pairwise(combine, values)]
+    for place, value in zip(slot.places, values, strict=True):
+        scope.b.store(combine(scope.b.load(place), value), place)
 
 
 def _combine(scope: Scope, slot: Slot) -> Callable[[Value, Value], Value]:

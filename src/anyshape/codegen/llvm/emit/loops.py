@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anyshape.codegen.llvm.emit import access, accumulate, plan, walk
+from anyshape.codegen.llvm.emit.cascade import Cascade, cascade_of
 from anyshape.codegen.llvm.emit.frame import Frame, Slot
 from anyshape.codegen.llvm.emit.index import scalar_index
 from anyshape.codegen.llvm.emit.intrinsics import first_lanes
@@ -47,13 +48,15 @@ def _write_sequential(frame: Frame, loop: For, write: Write) -> None:
     stop = scalar_index(frame.scope, loop.extent)
     runs = frame.b.icmp_signed("<", number(0), stop)
     facts = in_range(loop.index, loop.extent)
+    cascade = cascade_of(frame, loop, own, 1, joined=False)
     with (
         when(frame.scope, runs, (Less(Dim.of(0), loop.extent),)) as before,
-        repeat(before, number(0), stop, 1, facts) as (body, index),
+        cascade.repeat(before, number(0), stop, facts) as (body, index),
     ):
         body.indices[loop.index] = index
         inner = frame.inside(body, before, walk.stored_buffers(loop.body))
         write(replace(inner, slots={**frame.slots, **own}), loop.body)
+    cascade.collapse(frame.scope, loop.extent)
     _publish(frame, own)
 
 
@@ -82,10 +85,13 @@ def _write_vectorised(frame: Frame, loop: For, write: Write) -> None:
     totals = {**outer, **own}
     tile = Tile(loop.index, plan.lanes_of_loop(loop, frame.unit.isa), plan.parts_of_loop(loop))
     partial = _partial_slots(frame, totals, tile)
+    cascade = cascade_of(frame, loop, partial, tile.lanes * tile.parts, joined=True)
     ranges = segments(frame.scope, loop)
     for segment in ranges:
-        piece = _Pieces(frame, loop, write, tile, segment, len(ranges) == 1, totals, partial)
-        piece.write_all()
+        is_whole = len(ranges) == 1
+        pieces = _Pieces(frame, loop, write, tile, segment, is_whole, totals, partial, cascade)
+        pieces.write_all()
+    cascade.collapse(frame.scope, loop.extent)
     for name, total in totals.items():
         accumulate.merge(frame.scope, total, partial[name])
     _publish(frame, own)
@@ -110,6 +116,7 @@ class _Pieces:
     is_whole: bool  # the segment is the whole range, so that facts about the extent apply
     totals: Mapping[str, Slot]
     partial: Mapping[str, Slot]
+    cascade: Cascade
 
     def write_all(self) -> None:
         """The segment, behind a test that it is not empty."""
@@ -150,8 +157,9 @@ class _Pieces:
         *,
         streaming: bool = False,
     ) -> None:
-        step = tile.lanes * tile.parts
-        with repeat(before, *bounds, step, self._facts) as (body, index):
+        whole = tile is self.tile
+        steps = self.cascade if whole else Cascade(tile.lanes * tile.parts)
+        with steps.repeat(before, *bounds, self._facts) as (body, index):
             _define_lanes(body, tile, index)
             self._body(loads, body, tile, self.partial, None, streaming=streaming)
 

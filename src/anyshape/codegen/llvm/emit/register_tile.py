@@ -6,11 +6,17 @@ R rows times V vectors of sums. Each step of k loads V vectors of rhs, and sprea
 each row of lhs over a vector: R + V loads for R * V multiplications. Strides are in elements. Rows
 of the finished tile are `pitch` elements apart. A masked kernel has one vector, and reads no more
 than `columns` elements of each row of rhs.
+
+A *deep* kernel sums in blocks of the depth (`sum_blocks.py`): the sums of the first are stored, and
+those of each later one are added to what is there. A block costs R * V loads and stores, which are
+less than one in a hundred of its multiplications.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from anyshape.codegen.llvm.emit.convert import cast, from_memory
 from anyshape.codegen.llvm.emit.intrinsics import (
@@ -22,6 +28,7 @@ from anyshape.codegen.llvm.emit.intrinsics import (
     zero,
 )
 from anyshape.codegen.llvm.emit.loop_hints import keep_as_written
+from anyshape.codegen.llvm.emit.sum_blocks import end_of_first, end_of_next
 from anyshape.codegen.llvm.emit.types import (
     I64,
     POINTER,
@@ -41,6 +48,9 @@ from anyshape.ir.types import DType
 
 ARGUMENTS = (POINTER, I64, I64, POINTER, I64, POINTER, I64, I64)
 
+DEPTH_OF_BLOCK = 1024
+"""Terms of a running sum, unless there are very many: no more than BLAS libraries have."""
+
 
 @dataclass(frozen=True, slots=True)
 class RegisterTile:
@@ -54,10 +64,11 @@ class RegisterTile:
     rhs: DType
     total: DType
     masked: bool = False
+    deep: bool = False  # sums of more than one block of the depth
 
     @property
     def name(self) -> str:
-        kind = "_masked" if self.masked else ""
+        kind = "_masked" * self.masked + "_deep" * self.deep
         size = f"{self.rows}x{self.vectors * self.lanes}of{self.pitch}"
         return f"tile_{size}_{self.lhs}_{self.rhs}_{self.total}{kind}"
 
@@ -71,15 +82,37 @@ def _write(tile: RegisterTile, module: Module) -> Function:
     function = internal_function(module, tile.name, ir.VoidType(), ARGUMENTS)
     function.attributes.add("nounwind")
     function.attributes.add("noinline")  # registers are assigned best to a loop on its own
-    entry, loop, done = (function.append_basic_block(n) for n in ("entry", "loop", "done"))
+    blocks = (function.append_basic_block(n) for n in ("entry", "block", "loop", "done"))
+    entry, block, loop, done = (ir.IRBuilder(block) for block in blocks)
     depth = function.args[6]
-    start, body, end = (ir.IRBuilder(block) for block in (entry, loop, done))
-    step = _Step(tile, function, start, body)
-    start.cbranch(start.icmp_signed("<", number(0), depth), loop, done)
-    step.write(entry, depth, done)
-    _store(tile, end, function.args[5], step.finished(end, entry))
-    end.ret_void()
+    step = _Step(tile, function, entry, loop)
+    first = end_of_first(entry, depth, DEPTH_OF_BLOCK) if tile.deep else depth
+    entry.cbranch(entry.icmp_signed("<", number(0), depth), block.block, done.block)
+    begun = _Begun.at(block, (number(0), number(0), step.rhs, first), entry)
+    step.write(block, begun, done.block)
+    sums = step.finished(done, entry.block)
+    if tile.deep:
+        _Ending(function, step, entry, first).write(done, begun, sums)
+    else:
+        _store(tile, done, function.args[5], sums)
+        done.ret_void()
     return function
+
+
+class _Begun(NamedTuple):
+    """Where a block of the depth starts, and the step that it ends before."""
+
+    k: Value
+    offset: Value
+    panel: Value
+    stop: Value
+
+    @staticmethod
+    def at(b: Builder, first: Sequence[Value], before: Builder) -> _Begun:
+        phis = [b.phi(value.type) for value in first]
+        for phi, value in zip(phis, first, strict=True):
+            phi.add_incoming(value, before.block)
+        return _Begun(*phis)
 
 
 class _Step:
@@ -97,20 +130,22 @@ class _Step:
     def _row(self, start: Builder, lhs: Value, down: Value, row: int) -> Value:
         return element_address(start, lhs, self.lhs_element, start.mul(down, number(row)))
 
-    def write(self, entry: object, depth: Value, done: object) -> None:
+    def write(self, before: Builder, begun: _Begun, done: object) -> None:
+        """The steps of one block."""
         b, tile = self.b, self.tile
+        before.branch(b.block)
         k, offset, panel = b.phi(I64), b.phi(I64), b.phi(POINTER)
         sums = [b.phi(self.zero.type) for _ in range(tile.rows * tile.vectors)]
         self.totals = self._products(offset, panel, sums)
         following = b.add(k, number(1))
         ahead = element_address(b, panel, self.rhs_element, self.rhs_down)
-        carried = [(k, number(0), following), (offset, number(0), b.add(offset, self.right))]
-        carried += [(panel, self.rhs, ahead)]
+        carried = [(k, begun.k, following), (panel, begun.panel, ahead)]
+        carried += [(offset, begun.offset, b.add(offset, self.right))]
         carried += [(s, self.zero, total) for s, total in zip(sums, self.totals, strict=True)]
         for phi, first, then in carried:
-            phi.add_incoming(first, entry)
+            phi.add_incoming(first, before.block)
             phi.add_incoming(then, b.block)
-        again = b.cbranch(b.icmp_signed("<", following, depth), b.block, done)
+        again = b.cbranch(b.icmp_signed("<", following, begun.stop), b.block, done)
         keep_as_written(b.module, again)
 
     def _products(self, offset: Value, panel: Value, sums: list[Value]) -> list[Value]:
@@ -157,9 +192,58 @@ class _Step:
         return found
 
 
+class _Ending:
+    """The end of a block of a deep kernel: its sums are stored, and the next block begins."""
+
+    def __init__(self, function: Function, step: _Step, entry: Builder, first: Value) -> None:
+        self.function, self.step = function, step
+        self.entry, self.first = entry, first
+
+    def write(self, done: Builder, begun: _Begun, sums: list[Value]) -> None:
+        target, depth = self.function.args[5:7]
+        stop = done.phi(I64)
+        stop.add_incoming(self.first, self.entry.block)
+        stop.add_incoming(begun.stop, self.step.b.block)
+        is_first = done.icmp_signed("==", stop, self.first)
+        store, add, following, again, end = map(
+            self._block, ("store", "add", "next", "again", "end")
+        )
+        done.cbranch(is_first, store.block, add.block)
+        for write, b in ((_store, store), (_add, add)):
+            write(self.step.tile, b, target, sums)
+            b.branch(following.block)
+        following.cbranch(following.icmp_signed("<", stop, depth), again.block, end.block)
+        self._begin(again, begun, stop, depth)
+        end.ret_void()
+
+    def _block(self, name: str) -> Builder:
+        return ir.IRBuilder(self.function.append_basic_block(name))
+
+    def _begin(self, b: Builder, begun: _Begun, stop: Value, depth: Value) -> None:
+        step, skipped = self.step, b.mul(stop, self.step.rhs_down)
+        panel = element_address(b, step.rhs, step.rhs_element, skipped)
+        further = end_of_next(b, depth, DEPTH_OF_BLOCK, stop)
+        values = (stop, b.mul(stop, step.right), panel, further)
+        for phi, value in zip(begun, values, strict=True):
+            phi.add_incoming(value, b.block)
+        b.branch(begun.k.parent)
+
+
 def _store(tile: RegisterTile, b: Builder, base: Value, totals: list[Value]) -> None:
+    for total, address in zip(totals, _addresses(tile, b, base), strict=True):
+        b.store(total, address, align=tile.total.itemsize)
+
+
+def _add(tile: RegisterTile, b: Builder, base: Value, totals: list[Value]) -> None:
+    align = tile.total.itemsize
+    for total, address in zip(totals, _addresses(tile, b, base), strict=True):
+        b.store(b.fadd(b.load(address, typ=total.type, align=align), total), address, align=align)
+
+
+def _addresses(tile: RegisterTile, b: Builder, base: Value) -> Iterator[Value]:
+    """Of the vectors of the tile, row by row."""
     element = register_type(tile.total)
-    for index, total in enumerate(totals):
-        row, vector = divmod(index, tile.vectors)
-        place = number(row * tile.pitch + vector * tile.lanes)
-        b.store(total, element_address(b, base, element, place), align=tile.total.itemsize)
+    for row in range(tile.rows):
+        for vector in range(tile.vectors):
+            place = number(row * tile.pitch + vector * tile.lanes)
+            yield element_address(b, base, element, place)
