@@ -38,6 +38,7 @@ from anyshape.passes.narrowing import Narrowing
 from anyshape.passes.results import OwnResults
 from anyshape.passes.row_products import RowProducts
 from anyshape.passes.segments import Segments, runs_whole
+from anyshape.passes.share_kernels import ShareKernels
 from anyshape.passes.shared_heads import SharedHeads
 from anyshape.plan.costs import MachineCosts
 from anyshape.plan.donation import NOTHING_DONATED, Donation
@@ -48,6 +49,7 @@ from anyshape.runtime.program import RunOptions
 KERNELS: tuple[Pass, ...] = (
     ColumnsLast(),  # first: transpositions, which may join what comes before them
     Fuse(),  # then: what is computed together
+    ShareKernels(),  # last: many kernels that differ in numbers only
 )
 
 FIRST: tuple[Pass, ...] = (

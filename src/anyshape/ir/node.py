@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from anyshape.base.fork_lock import fork_lock
@@ -124,12 +124,16 @@ class Region:
     """A closed body: parameter types, results, and the facts that hold inside.
 
     `kept` are nodes that no result reads but whose late sizes something here uses.
+
+    What is found by a walk over the nodes is found once: every pass asks for it, for each kernel.
     """
 
     params: tuple[Type, ...]
     results: tuple[Value, ...]
     facts: Facts
     kept: tuple[Node, ...] = ()
+    _order: tuple[Node, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    _symbols: frozenset[Symbol] | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def result_types(self) -> tuple[Type, ...]:
@@ -138,9 +142,12 @@ class Region:
     @property
     def symbols(self) -> frozenset[Symbol]:
         """Symbols mentioned by its parameters and nodes, at any depth."""
-        nodes = topological([*(value.node for value in self.results), *self.kept])
-        params = (type_.symbols for type_ in self.params)
-        return frozenset[Symbol]().union(*params, *(node.all_symbols for node in nodes))
+        if self._symbols is None:
+            params = (type_.symbols for type_ in self.params)
+            nodes = (node.all_symbols for node in self._walk())
+            object.__setattr__(self, "_symbols", frozenset[Symbol]().union(*params, *nodes))
+        assert self._symbols is not None
+        return self._symbols
 
     @property
     def born(self) -> frozenset[Symbol]:
@@ -149,8 +156,17 @@ class Region:
 
     def nodes(self) -> list[Node]:
         """All nodes, parameters included: operands first, and sizes before their uses."""
+        if self._order is None:
+            object.__setattr__(self, "_order", tuple(self._ordered()))
+        assert self._order is not None
+        return list(self._order)
+
+    def _walk(self, needed: Callable[[Node], Iterator[Node]] | None = None) -> list[Node]:
         roots = [*(value.node for value in self.results), *self.kept]
-        order = topological(roots, operand_nodes)
+        return topological(roots, needed or operand_nodes)
+
+    def _ordered(self) -> list[Node]:
+        order = self._walk()
         bearers = {late.symbol: node for node in order for late in node.late}
         if not bearers:
             return order
@@ -160,7 +176,7 @@ class Region:
             yield from (bearer for bearer in sizes if bearer is not node)
             yield from operand_nodes(node)
 
-        return topological(roots, needed)
+        return self._walk(needed)
 
 
 def keeping_sizes(region: Region, bearers: Mapping[Symbol, Node]) -> Region:
@@ -176,7 +192,7 @@ def keeping_sizes(region: Region, bearers: Mapping[Symbol, Node]) -> Region:
 
 
 def operand_nodes(node: Node) -> Iterator[Node]:
-    return (value.node for value in node.operands)
+    return iter([value.node for value in node.operands])
 
 
 class Locations:
@@ -207,11 +223,12 @@ def topological(
         stack.append((root, needed(root)))
         while stack:
             node, rest = stack[-1]
-            other = next((n for n in rest if n not in seen), None)
-            if other is None:
+            for other in rest:
+                if other not in seen:
+                    seen.add(other)
+                    stack.append((other, needed(other)))
+                    break
+            else:
                 order.append(node)
                 stack.pop()
-            else:
-                seen.add(other)
-                stack.append((other, needed(other)))
     return order

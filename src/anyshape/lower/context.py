@@ -4,6 +4,8 @@
 slice, broadcast, …) cost nothing and elementwise chains become straight-line code. Every computed
 scalar is named by a `Let` in the outermost loop whose indices it needs: what does not depend on the
 inner loop is computed outside of it, and what is used twice is computed once.
+
+Chains of elementwise ops are walked with a stack of their own: they may be longer than Python's.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from itertools import count
 from typing import assert_never, cast
 
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, ParamAttrs
+from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
 from anyshape.ir.types import DType, Shape, f32
 from anyshape.loop import (
     Accumulator,
@@ -36,6 +38,8 @@ from anyshape.loop.ir import Index
 from anyshape.sym import Answer, Dim, Equal, FactScope, Predicate, Symbol, minimum
 
 Conditions = tuple[Predicate, ...]
+Read = tuple[Value, Index, Conditions]
+"""An element of a value: `Lowering.at` names its scalar."""
 
 
 @dataclass
@@ -62,7 +66,7 @@ class Lowering:
         self.scope = scope
         self.levels = [Level(set())]
         self._numbers = count()
-        self._made: dict[tuple[Value, Index, Conditions], Scalar] = {}
+        self._made: dict[Read, Scalar] = {}
         self._needs: dict[str, frozenset[Symbol]] = {}  # indices a local depends on
         self._behind: dict[Symbol, frozenset[Symbol]] = {}  # those that an index from data does
         self.totals: list[Accumulator] = []  # of the loop that cumulative ops walk
@@ -72,12 +76,33 @@ class Lowering:
 
     def at(self, value: Value, index: Index, conditions: Conditions = ()) -> Scalar:
         """The element of `value` at `index`; loads happen only where `conditions` hold."""
-        key = (value, index, conditions)
-        found = self._made.get(key)
-        if found is None:
-            found = self._make(value, index, conditions)
-            self._made[key] = found
-        return found
+        read = (value, index, conditions)
+        if read not in self._made:
+            self._make_with_operands(read)
+        return self._made[read]
+
+    def _make_with_operands(self, read: Read) -> None:
+        """What elementwise ops read comes before them, from left to right."""
+        stack = [(read, iter(self._reads(read)))]
+        while stack:
+            current, operands = stack[-1]
+            missing = next((other for other in operands if other not in self._made), None)
+            if missing is None:
+                self._made[current] = self._make(*current)
+                stack.pop()
+            else:
+                stack.append((missing, iter(self._reads(missing))))
+
+    def _reads(self, read: Read) -> list[Read]:
+        value, index, conditions = read
+        is_elementwise = value.node.op.has(Trait.ELEMENTWISE) and value not in self.given
+        return self.operand_reads(value.node, index, conditions) if is_elementwise else []
+
+    def operand_reads(self, node: Node, index: Index, conditions: Conditions) -> list[Read]:
+        """What an elementwise op reads for one element of its result."""
+        shape = node.result().tensor.shape
+        indices = (self.operand_index(x.tensor.shape, shape, index) for x in node.operands)
+        return [(x, i, conditions) for x, i in zip(node.operands, indices, strict=True)]
 
     def _make(self, value: Value, index: Index, conditions: Conditions) -> Scalar:
         node = value.node

@@ -10,12 +10,8 @@ from anyshape.lower.context import RULES, Conditions, Lowering
 
 
 def elementwise(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    result = node.result().tensor
-    args = [
-        low.at(x, low.operand_index(x.tensor.shape, result.shape, index), conditions)
-        for x in node.operands
-    ]
-    return low.apply(node.op.name, args, result.dtype)
+    args = [low.at(*read) for read in low.operand_reads(node, index, conditions)]
+    return low.apply(node.op.name, args, node.result().tensor.dtype)
 
 
 def register_rules() -> None:

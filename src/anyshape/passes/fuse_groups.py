@@ -15,7 +15,8 @@ and that group can take it:
   - an attention takes along what leaves its columns last, and any views in front of it;
   - a grouped dot reads its operands from memory as they are, and constant weights transposed.
 
-Aliases belong to no group. What is neither map nor loop stays alone.
+Aliases belong to no group. What is neither map nor loop stays alone. No group is longer than pays
+(`MOST_OPS`), so that kernels and the time to compile one are bounded, however long a graph is.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ from anyshape.sym import Answer, Equal, FactScope
 
 MAP = frozenset({Trait.ELEMENTWISE, Trait.INDEXED})
 LOOP = frozenset({Trait.REDUCTION, Trait.CONTRACTION, Trait.ROWWISE})
+
+MOST_OPS = 64
+"""Ops of a kernel, a compound counted once. Beyond it what is alive no longer fits into registers:
+an op of a chain takes half as long again at 128 as at 64, an op of a dense DAG twice as long, and
+LLVM's time for each op begins to grow. The pass over memory that a cut costs is 1/64 of that."""
 
 
 def is_map(node: Node) -> bool:
@@ -158,6 +164,8 @@ class Grouping:
         """Why `node` cannot join, or ''."""
         if is_alone(node) or is_alone(group.root):
             return f"{(node if is_alone(node) else group.root).op.name} is a kernel of its own"
+        if len(group.nodes) >= MOST_OPS:
+            return f"the kernel has {len(group.nodes)} ops already"
         if is_loop(node):
             return self._objection_to_loop(node, group)
         if group.contraction is not None and group.feeds_loop(self.users[node]):

@@ -36,7 +36,11 @@ class ConstantStore:
 
 @dataclass(frozen=True, slots=True)
 class ArenaStore:
-    """Memory in the arena, used from step `first` to step `last`."""
+    """Memory in the arena, used from step `first` to step `last`.
+
+    Buffers that are used at one step conflict. `conflicts` are the other ones: written later, but
+    perhaps before the last use of this one is over.
+    """
 
     first: int
     last: int

@@ -47,7 +47,7 @@ def homes_in_place(
                 homes[result] = operand
     for result, operand in homes.items():  # operands come before the results written over them
         homes[result] = homes.get(operand, operand)
-        lives.users[homes[result]] |= lives.users[result]
+    lives.join(homes)
     return homes
 
 
@@ -67,18 +67,20 @@ def results_in_inputs(
     Types are equal, not only sizes: the caller may get the array back that was the input.
     """
     homes: dict[int, int] = {}
+    taken: set[int] = set()
     for number, step in enumerate(steps):
         allowed = step.overwritable | step.copied_onto
         for result, operand in _candidates(step, inputs, results, allowed):
-            free = result not in homes and operand not in homes.values()
+            free = result not in homes and operand not in taken
             if free and _is_last(number, operand, lives):
                 homes[result] = operand
+                taken.add(operand)
     return homes
 
 
 def _is_last(step: int, operand: int, lives: Lifetimes) -> bool:
     """Whether all other users of a buffer are over when the step starts."""
-    return not lives.users[operand] & ~(lives.before[step] | 1 << step)
+    return lives.are_over(operand, step, but=(step,))
 
 
 def _candidates(

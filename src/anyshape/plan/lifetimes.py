@@ -1,15 +1,14 @@
 """Which steps are certainly over when another starts, and what follows for the memory they use.
 
-Sets of steps are integers, a bit for each step: schedules have thousands of pairs of buffers, and a
-question about a pair is then one operation.
+All steps that are a window or more before a step are over when it starts, so that only the few in
+between need a record: what is known of a step takes as many bits as the window is long, however
+many steps there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-
-Steps = int
 
 
 def window_for(threads: int) -> int:
@@ -21,40 +20,65 @@ def window_for(threads: int) -> int:
     return max(3, threads + 1)
 
 
-def step_set(steps: Iterable[int]) -> Steps:
-    found = 0
-    for step in steps:
-        found |= 1 << step
-    return found
+@dataclass(frozen=True, slots=True)
+class StepOrder:
+    """Which steps are over when another starts. Bit d-1 of `near[s]` tells that of step s-d."""
 
+    near: tuple[int, ...]
+    window: int
 
-def steps_before(waits: Sequence[Sequence[int]], window: int) -> list[Steps]:
-    """For each step, the steps that are done when it starts."""
-    before: list[Steps] = []
-    for step, its_waits in enumerate(waits):
-        done = (1 << max(0, step - window + 1)) - 1
-        for wait in its_waits:
-            done |= before[wait] | 1 << wait
-        before.append(done)
-    return before
+    @staticmethod
+    def of(waits: Sequence[Sequence[int]], window: int) -> StepOrder:
+        within = (1 << (window - 1)) - 1
+        near: list[int] = []
+        for step, its_waits in enumerate(waits):
+            done = 0
+            for wait in its_waits:
+                if step - wait < window:
+                    done |= (near[wait] << 1 | 1) << (step - wait - 1)
+            near.append(done & within)
+        return StepOrder(tuple(near), window)
+
+    def is_over(self, other: int, step: int) -> bool:
+        """Whether step `other` is done when `step` starts."""
+        ago = step - other
+        return ago >= self.window or (ago > 0 and bool(self.near[step] >> (ago - 1) & 1))
 
 
 @dataclass
 class Lifetimes:
-    """The step that writes each buffer, and all steps that use it."""
+    """The step that writes each buffer, and all steps that use it, in ascending order."""
 
-    before: list[Steps]
-    writer: dict[int, int] = field(default_factory=dict[int, int])
-    users: dict[int, Steps] = field(default_factory=dict[int, Steps])
+    order: StepOrder
+    writer: Mapping[int, int]
+    users: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+
+    def use(self, buffer: int, step: int) -> None:
+        """Records a use; steps come in order."""
+        users = self.users.setdefault(buffer, [])
+        if users[-1:] != [step]:
+            users.append(step)
+
+    def join(self, homes: Mapping[int, int]) -> None:
+        """Buffers that others are written over live as long as those, too."""
+        for result, home in homes.items():
+            self.users[home] += self.users[result]
+        for home in set(homes.values()):
+            self.users[home] = sorted(set(self.users[home]))
+
+    def are_over(self, buffer: int, step: int, but: Iterable[int] = ()) -> bool:
+        """Whether every use of a buffer is over when a step starts, but for those of some steps."""
+        for user in reversed(self.users[buffer]):
+            if step - user >= self.order.window:
+                return True
+            if user not in but and not self.order.is_over(user, step):
+                return False
+        return True
 
     def is_over(self, first: int, second: int) -> bool:
         """Whether every use of buffer `first` is over when `second` is first written."""
-        return not self.users[first] & ~self.before[self.writer[second]]
-
-    def conflict(self, first: int, second: int) -> bool:
-        """Whether the two may be in use at the same time."""
-        return not self.is_over(first, second) and not self.is_over(second, first)
+        return self.are_over(first, self.writer[second])
 
     def first_and_last(self, buffer: int) -> tuple[int, int]:
         users = self.users[buffer]
-        return (users & -users).bit_length() - 1, users.bit_length() - 1
+        return users[0], users[-1]

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
 from anyshape.base.errors import DimError
 from anyshape.ir.graph import Graph
-from anyshape.ir.node import Node, Value
+from anyshape.ir.node import Node, Value, topological
 from anyshape.ir.opdef import Trait
 from anyshape.sym import Axis, Symbol
 
@@ -53,7 +54,8 @@ class _Uses:
 
     @staticmethod
     def of(graph: Graph, steps: Sequence[Node]) -> _Uses:
-        made = {step: tuple(v for v in step.results if v not in graph.results) for step in steps}
+        results = set(graph.results)
+        made = {step: tuple(v for v in step.results if v not in results) for step in steps}
         temporary = {value for values in made.values() for value in values}
         read = {
             step: tuple(dict.fromkeys(r for v in step.operands if (r := _root(v)) in temporary))
@@ -135,17 +137,53 @@ def _size(axis: Axis, number: int) -> int:
 
 
 def _greedy(steps: Sequence[Node], uses: _Uses, sizes: Mapping[Value, int]) -> Iterator[Node]:
+    """Of the steps that could come next, the one that adds least; of equal ones the first.
+
+    What a step adds only ever falls, when it becomes the last reader of a value. It then stands in
+    the heap a second time, in front of where it stood.
+    """
     left = dict(uses.readers)
-    waiting = list(steps)
+    position = {step: number for number, step in enumerate(steps)}
+    missing = {step: len(uses.needed[step]) for step in steps}
+    users, readers = _users(steps, uses)
     done: set[Node] = set()
-    while waiting:
-        ready = [step for step in waiting if uses.needed[step] <= done]
-        step = min(ready, key=lambda step: _growth(step, uses, sizes, left))
-        waiting.remove(step)
+
+    def entry(step: Node) -> tuple[int, int]:
+        return _growth(step, uses, sizes, left), position[step]
+
+    heap = [entry(step) for step in steps if not missing[step]]
+    heapify(heap)
+    while heap:
+        step = steps[heappop(heap)[1]]
+        if step in done:
+            continue
+        yield step
         done.add(step)
         for value in uses.read[step]:
             left[value] -= 1
-        yield step
+        for value in uses.read[step]:
+            if left[value] == 1:
+                last = next(reader for reader in readers[value] if reader not in done)
+                if not missing[last]:
+                    heappush(heap, entry(last))
+        for user in users[step]:
+            missing[user] -= 1
+            if not missing[user]:
+                heappush(heap, entry(user))
+
+
+def _users(
+    steps: Sequence[Node], uses: _Uses
+) -> tuple[Mapping[Node, list[Node]], Mapping[Value, list[Node]]]:
+    """The steps that need a step, and those that read a value."""
+    users: dict[Node, list[Node]] = {step: [] for step in steps}
+    readers: dict[Value, list[Node]] = {value: [] for value in uses.readers}
+    for step in steps:
+        for maker in uses.needed[step]:
+            users[maker].append(step)
+        for value in uses.read[step]:
+            readers[value].append(step)
+    return users, readers
 
 
 def _growth(step: Node, uses: _Uses, sizes: Mapping[Value, int], left: Mapping[Value, int]) -> int:
@@ -172,27 +210,10 @@ def _neediest_first(steps: Sequence[Node], uses: _Uses, sizes: Mapping[Value, in
 
 def _depth_first(last: Sequence[Node], makers: Mapping[Node, Sequence[Node]]) -> list[Node]:
     """Everything that the last steps need, in the order of `makers`, and then they themselves."""
-    order: dict[Node, None] = {}
-    stack = list(reversed(last))
-    while stack:
-        missing = next((maker for maker in makers[stack[-1]] if maker not in order), None)
-        if missing is None:
-            order.setdefault(stack.pop())
-        else:
-            stack.append(missing)
-    return list(order)
+    return topological(last, lambda step: iter(makers[step]))
 
 
 def _with_the_rest(graph: Graph, steps: Sequence[Node]) -> list[Node]:
     """All nodes: each before the first step that needs it, the rest at the end."""
-    order: dict[Node, None] = {}
-
-    def add(node: Node) -> None:
-        if node not in order:
-            for value in node.operands:
-                add(value.node)
-            order[node] = None
-
-    for node in (*(n for n in graph.nodes() if not n.operands), *steps, *graph.nodes()):
-        add(node)
-    return list(order)
+    nodes = graph.nodes()
+    return topological((*(node for node in nodes if not node.operands), *steps, *nodes))

@@ -4,7 +4,8 @@ earlier steps it has to wait for.
 Two arena buffers may share memory if, through waits or because they are a window apart, every use
 of one is over before the other is first written. That depends on no size, so it is settled here,
 once: in which order steps run, which results are only names (a reshape, a stretch of another
-buffer), which are written over an operand, and which buffers conflict.
+buffer), which are written over an operand, and which buffers conflict. Those that are in use at one
+step do; the others that do are written soon after the last use, and nothing waits for that.
 
 A result may begin in the memory of an input that the caller gives up (`Schedule.starts`): it is
 written over the input, or continues it. What is appended to an input is computed at its place
@@ -45,7 +46,7 @@ from anyshape.plan.buffers import (
 from anyshape.plan.costs import Choice, MachineCosts
 from anyshape.plan.donation import NOTHING_DONATED, Donation
 from anyshape.plan.in_place import Touched, homes_in_place
-from anyshape.plan.lifetimes import Lifetimes, steps_before, window_for
+from anyshape.plan.lifetimes import Lifetimes, StepOrder, window_for
 from anyshape.plan.order import ordered_nodes
 from anyshape.plan.regions import RegionKernels, RegionLibrary
 from anyshape.plan.self_copies import without_copy
@@ -126,6 +127,7 @@ class _Scheduler:
         self.tables = tables_of(graph, self.library)
         self.window = window_for(costs.threads)
         self.scope = FactScope.of(graph.facts)
+        self.outputs = {value: number for number, value in enumerate(outputs_of(graph))}
         self.buffers: list[Value | _Workspace] = []
         self.numbers: dict[tuple[Value, Packing | None], int] = {}
         self.packings: dict[int, Packing] = {}
@@ -148,8 +150,7 @@ class _Scheduler:
         starts = starts_of(self.graph, self.donation, self.touched, lives, self._number)
         begun = {self._number(result): self._number(start) for result, start in starts.items()}
         steps = tuple(map(without_copies, self.steps, self.touched, repeat(begun)))
-        outputs = outputs_of(self.graph)
-        by_output = {outputs.index(result): input_of(start) for result, start in starts.items()}
+        by_output = {self.outputs[result]: input_of(start) for result, start in starts.items()}
         decisions = self.tables.decisions
         return Schedule(
             self.graph, buffers, steps, self.window, self.donation, by_output, decisions
@@ -193,7 +194,7 @@ class _Scheduler:
 
     def _add_copy(self, node: Node, kernels: RegionKernels) -> bool:
         """Makes a kernel that only copies a stretch of memory a name for that stretch."""
-        has_place = node.result() in self.graph.results or node.result() in self.appended
+        has_place = node.result() in self.outputs or node.result() in self.appended
         if kernels.copied is None or has_place:
             return False
         operand, start = kernels.copied
@@ -244,17 +245,17 @@ class _Scheduler:
     # --- buffers ------------------------------------------------------------------------------
 
     def _lifetimes(self) -> Lifetimes:
-        before = steps_before([step.waits for step in self.steps], self.window)
-        lives = Lifetimes(before, self.writer)
+        order = StepOrder.of([step.waits for step in self.steps], self.window)
+        lives = Lifetimes(order, self.writer)
         for number, touched in enumerate(self.touched):
             for buffer in (*touched.operands, *touched.results, *touched.workspaces):
-                lives.users[buffer] = lives.users.get(buffer, 0) | 1 << number
+                lives.use(buffer, number)
         return lives
 
     def _is_temporary(self, number: int) -> bool:
         """Whether a buffer that a step writes is no workspace, no result, and no part of one."""
         value = self.buffers[number]
-        has_place = value in self.graph.results or value in self.appended
+        has_place = value in self.outputs or value in self.appended
         return isinstance(value, Value) and not has_place
 
     def _plan(self, number: int, store: BufferStore) -> BufferPlan:
@@ -289,22 +290,25 @@ class _Scheduler:
             return AliasStore(self._number(node.result()), past.size * past.dtype.itemsize)
         if number in homes:
             return AliasStore(homes[number], in_place=True)
-        if value in self.graph.results:
-            return OutputStore(outputs_of(self.graph).index(value))
+        if value in self.outputs:
+            return OutputStore(self.outputs[value])
         return self._in_arena(number, lives, homes)
 
     def _in_arena(self, number: int, lives: Lifetimes, homes: dict[int, int]) -> ArenaStore:
-        """Conflicts with later buffers only: naming one side of each pair is enough."""
+        """Conflicts with buffers that are written while steps which use this one may still run."""
+        first, last = lives.first_and_last(number)
+        soon = range(last + 1, min(last + self.window, len(self.steps)))
         conflicts = tuple(
             other
-            for other in self.writer
-            if other > number
-            and other not in homes
-            and (isinstance(self.buffers[other], _Workspace) or self._is_temporary(other))
-            and lives.conflict(number, other)
+            for step in soon
+            for other in (*self.touched[step].results, *self.touched[step].workspaces)
+            if other not in homes and self._is_in_arena(other) and not lives.is_over(number, other)
         )
-        is_workspace = isinstance(self.buffers[number], _Workspace)
-        return ArenaStore(*lives.first_and_last(number), conflicts, is_workspace)
+        return ArenaStore(first, last, conflicts, isinstance(self.buffers[number], _Workspace))
+
+    def _is_in_arena(self, number: int) -> bool:
+        """Of buffers that a step writes, and that are not written over another."""
+        return isinstance(self.buffers[number], _Workspace) or self._is_temporary(number)
 
 
 def without_copies(step: StepPlan, touched: Touched, begun: Mapping[int, int]) -> StepPlan:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from anyshape.loop import Buffer, For, Kernel, Load, Statement, Store
-from anyshape.plan.accesses import Access, accesses_of
+from anyshape.plan.accesses import Access, KernelAccesses, accesses_of
 
 
 def copied_onto(kernel: Kernel) -> frozenset[tuple[int, int]]:
@@ -19,12 +19,13 @@ def copied_onto(kernel: Kernel) -> frozenset[tuple[int, int]]:
     before anything else happens to the elements there."""
     if kernel.native:
         return frozenset()
-    names = [buffer.name for buffer in kernel.buffers]
+    found = accesses_of(kernel)
+    names = {buffer.name: number for number, buffer in enumerate(kernel.buffers)}
     return frozenset(
-        (names.index(operand.name), names.index(result.name))
+        (names[operand.name], names[result.name])
         for result in kernel.results
         for operand in kernel.buffers
-        if not operand.written and _is_only_copied(kernel, operand, result)
+        if not operand.written and _is_only_copied(kernel, found, operand, result)
     )
 
 
@@ -34,11 +35,10 @@ def without_copy(kernel: Kernel, operand: int, result: int) -> Kernel:
     return replace(kernel, body=_without(kernel.body, *names))
 
 
-def _is_only_copied(kernel: Kernel, operand: Buffer, result: Buffer) -> bool:
+def _is_only_copied(kernel: Kernel, found: KernelAccesses, operand: Buffer, result: Buffer) -> bool:
     if operand.dtype != result.dtype or operand.shape != result.shape:
         return False
     copies = list(_copies(kernel.body, operand.name, result.name))
-    found = accesses_of(kernel)
     loads = [load for load in found.loads if load.buffer == operand.name]
     stores = [store for store in found.stores if store.buffer == result.name]
     first, others = stores[: len(copies)], stores[len(copies) :]

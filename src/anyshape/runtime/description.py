@@ -43,8 +43,8 @@ class WeightBuffer:
 class ArenaBuffer:
     """A place in the arena, found at level 2. `bytes` is a word.
 
-    `conflicts` are the buffers that must not share memory with it; naming one side is enough.
-    `first` and `last` are the steps that use it: the report's lower bound is computed from them.
+    `first` and `last` are the steps that use it: buffers in use at one step share no memory.
+    `conflicts` are those that must not although they are not; naming one side is enough.
     A `per_worker` buffer has a slice of `bytes` for each worker; the kernel adds worker * bytes.
     """
 

@@ -91,5 +91,16 @@ def offsets(plan: Schedule, binding: Binding, workers: int) -> dict[int, int]:
     conflicts = [(place[n], place[other]) for n, _, store in arena for other in store.conflicts]
     lives = [(store.first, store.last) for _, _, store in arena]
     found, bytes_, _ = _native._plan(sizes, conflicts, lives)
+    conflicts += overlapping(lives)
     assert _native._wrong_with_plan(sizes, conflicts, found, bytes_) is None
     return {number: found[index] for number, index in place.items()}
+
+
+def overlapping(lifetimes: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Pairs that have a step in common."""
+    return [
+        (a, b)
+        for b, (first, last) in enumerate(lifetimes)
+        for a, (other_first, other_last) in enumerate(lifetimes[:b])
+        if first <= other_last and other_first <= last
+    ]

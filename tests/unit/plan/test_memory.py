@@ -36,15 +36,15 @@ def _in_place_count(plan: Schedule) -> int:
     return sum(isinstance(store, AliasStore) and store.in_place for store in stores)
 
 
-def test_without_conflicts_buffers_overlap():
+def test_without_lifetimes_and_conflicts_buffers_overlap():
     caught = 0
     for seed in range(20):
         plan = schedule(random_graph(seed))
         buffers = tuple(
-            replace(buffer, store=replace(buffer.store, conflicts=()))
+            replace(buffer, store=ArenaStore(number, number, (), buffer.store.per_worker))
             if isinstance(buffer.store, ArenaStore)
             else buffer
-            for buffer in plan.buffers
+            for number, buffer in enumerate(plan.buffers)
         )
         caught += wrong_with(replace(plan, buffers=buffers), {N: 64, M: 64}) is not None
     assert caught > 10

@@ -45,8 +45,9 @@ def lifetimes(draw) -> tuple[list[int], Pairs]:
 @given(random_conflicts())
 @settings(max_examples=400, deadline=None)
 def test_any_conflicts(case: tuple[list[int], Pairs]):
+    """Named ones count where lifetimes have no step in common."""
     sizes, conflicts = case
-    offsets, arena, _ = _native._plan(sizes, conflicts, [(0, 0)] * len(sizes))
+    offsets, arena, _ = _native._plan(sizes, conflicts, [(i, i) for i in range(len(sizes))])
     assert _native._wrong_with_plan(sizes, conflicts, offsets, arena) is None
     assert arena <= sum(map(aligned, sizes))
     pairs = [aligned(sizes[a]) + aligned(sizes[b]) for a, b in conflicts]
@@ -57,9 +58,8 @@ def test_any_conflicts(case: tuple[list[int], Pairs]):
 @settings(max_examples=400, deadline=None)
 def test_lifetimes(case: tuple[list[int], Pairs]):
     sizes, lives = case
-    conflicts = overlapping(lives)
-    offsets, arena, bound = _native._plan(sizes, conflicts, lives)
-    assert _native._wrong_with_plan(sizes, conflicts, offsets, arena) is None
+    offsets, arena, bound = _native._plan(sizes, [], lives)
+    assert _native._wrong_with_plan(sizes, overlapping(lives), offsets, arena) is None
     live = [
         sum(
             aligned(size)
@@ -74,14 +74,29 @@ def test_lifetimes(case: tuple[list[int], Pairs]):
 
 def test_a_chain_needs_two():
     lives = [(i, i + 1) for i in range(50)]
-    _, arena, bound = _native._plan([1000] * 50, overlapping(lives), lives)
+    _, arena, bound = _native._plan([1000] * 50, [], lives)
     assert arena == bound == 2 * 1024
+
+
+def test_many_that_live_together():
+    """Too many pairs to list: a sweep finds places, and gaps of those that are over."""
+    lives = [(i, i + 200 + i % 7) for i in range(600)]
+    sizes = [1000 + 64 * (i % 5) for i in range(600)]
+    soon = [
+        (a, b) for a in range(600) for b in range(a + 1, 600) if 0 < lives[b][0] - lives[a][1] < 3
+    ]
+    offsets, arena, bound = _native._plan(sizes, soon, lives)
+    assert _native._wrong_with_plan(sizes, [*overlapping(lives), *soon], offsets, arena) is None
+    assert bound <= arena <= 1.1 * bound
 
 
 def test_sizes_beyond_all_memory():
     with pytest.raises(ImpossibleSizeError):
-        _native._plan([1 << 61] * 4, [(a, b) for a in range(4) for b in range(a)], [(0, 0)] * 4)
-    _, arena, bound = _native._plan([1 << 62] * 4, [], [(0, 0)] * 4)
+        _native._plan([1 << 61] * 4, [], [(0, 0)] * 4)
+    apart = [(i, i) for i in range(4)]
+    with pytest.raises(ImpossibleSizeError):
+        _native._plan([1 << 61] * 4, [(a, b) for a in range(4) for b in range(a)], apart)
+    _, arena, bound = _native._plan([1 << 62] * 4, [], apart)
     assert arena == bound == 1 << 62
 
 

@@ -16,7 +16,7 @@ from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite.decision import Decision, DecisionLog
-from anyshape.ir.rewrite.match import Refusal
+from anyshape.ir.rewrite.match import Refusal, may_match
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.rewrite.rule import Rule
 from anyshape.ir.verify import provably_same
@@ -84,6 +84,8 @@ class _Rewriter(Rebuilder):
         return None
 
     def _try(self, rule: Rule, value: Value, builder: Builder) -> Value | None:
+        if not may_match(rule.pattern, value):
+            return None
         found = rule.match(value, builder)
         if isinstance(found, Refusal):
             return None  # not worth recording: most rules match nowhere

@@ -8,7 +8,7 @@ captures made on the way are forgotten with it, because states are values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import assert_never, cast
 
 import numpy as np
@@ -72,6 +72,31 @@ def match(
     return Match(value, solved.values, solved.attrs, scope, weights)
 
 
+def may_match(pattern: OpPattern, value: Value) -> bool:
+    """A look at the ops next to the root, before a search: most rules match nowhere."""
+    if pattern.operands is None:
+        return True
+    operands = value.node.operands
+    if value.node.op.has(Trait.COMMUTATIVE) and not pattern.ordered:
+        return all(any(_may_be(part, x) for x in operands) for part in pattern.operands)
+    return all(_may_be(part, x) for part, x in zip(pattern.operands, operands, strict=False))
+
+
+def _may_be(pattern: Pattern, value: Value) -> bool:
+    op = value.node.op.name
+    match pattern:
+        case OpPattern():
+            return op == pattern.op
+        case Const():
+            return op == "constant" or op in _REARRANGING
+        case Bound():
+            return _may_be(pattern.pattern, value)
+        case Var():
+            return True
+        case _:
+            assert_never(pattern)
+
+
 # --- the search -----------------------------------------------------------------------------------
 
 
@@ -85,7 +110,7 @@ class _State:
         """With `name` standing for `value`, unless it stands for another one."""
         if self.values.get(name, value) != value:
             return Refusal(f"'{name}' would be two different values")
-        return replace(self, values={**self.values, name: value})
+        return _State({**self.values, name: value}, self.attrs, self.goals)
 
 
 def _solve(state: _State, weights: WeightStore) -> _State | Refusal:
@@ -94,7 +119,8 @@ def _solve(state: _State, weights: WeightStore) -> _State | Refusal:
         return state
     (pattern, value), *rest = state.goals
     refusal: Refusal | None = None
-    for option in _alternatives(pattern, value, replace(state, goals=tuple(rest)), weights):
+    others = _State(state.values, state.attrs, tuple(rest))
+    for option in _alternatives(pattern, value, others, weights):
         solved = option if isinstance(option, Refusal) else _solve(option, weights)
         if not isinstance(solved, Refusal):
             return solved
@@ -122,7 +148,7 @@ def _alternatives(
 
 
 def _push(state: _State, bound: Bound, value: Value) -> _State:
-    return replace(state, goals=((bound.pattern, value), *state.goals))
+    return _State(state.values, state.attrs, ((bound.pattern, value), *state.goals))
 
 
 def _match_var(pattern: Var, value: Value, state: _State) -> _State | Refusal:
@@ -152,7 +178,7 @@ def _match_op(pattern: OpPattern, value: Value, state: _State) -> Iterator[_Stat
         if isinstance(attrs, Refusal):
             yield attrs
         else:
-            yield from _operand_orders(pattern, node, replace(state, attrs=attrs))
+            yield from _operand_orders(pattern, node, _State(state.values, attrs, state.goals))
 
 
 def _match_attrs(
@@ -179,7 +205,7 @@ def _operand_orders(pattern: OpPattern, node: Node, state: _State) -> Iterator[_
         orders.append(node.operands[::-1])
     for operands in orders:
         goals = tuple(zip(pattern.operands, operands, strict=True))
-        yield replace(state, goals=(*goals, *state.goals))
+        yield _State(state.values, state.attrs, (*goals, *state.goals))
 
 
 # --- constants ------------------------------------------------------------------------------------

@@ -289,8 +289,7 @@ nb::tuple plan(const std::vector<std::int64_t>& bytes, const Pairs& conflicts,
     std::vector<Lifetime> lives;
     for (const auto& [first, last] : lifetimes) lives.push_back({first, last});
     const std::int64_t bound = most_live_bytes(bytes, lives);
-    const MemoryPlan plan =
-        plan_memory(bytes, ConflictGraph(bytes.size(), conflicts), lives, bound);
+    const MemoryPlan plan = plan_memory(bytes, Conflicts(std::move(lives), conflicts), bound);
     return nb::make_tuple(plan.offsets, plan.arena_bytes, bound);
 }
 

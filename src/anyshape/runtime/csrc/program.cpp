@@ -36,19 +36,20 @@ Program::Program(ProgramDescription description) : description_(std::move(descri
 void Program::number_arena_buffers() {
     const auto& buffers = description_.buffers;
     std::vector<std::uint32_t> number(buffers.size());
+    std::vector<Lifetime> lifetimes;
     for (std::uint32_t index = 0; index < buffers.size(); ++index) {
         if (buffers[index].kind != BufferKind::arena) continue;
         number[index] = static_cast<std::uint32_t>(arena_buffers_.size());
         arena_buffers_.push_back(index);
-        lifetimes_.push_back(buffers[index].lifetime);
+        lifetimes.push_back(buffers[index].lifetime);
     }
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    std::vector<BufferPair> pairs;
     for (const std::uint32_t index : arena_buffers_) {
         for (const std::uint32_t other : buffers[index].conflicts) {
             pairs.emplace_back(number[index], number[other]);
         }
     }
-    conflicts_ = ConflictGraph(arena_buffers_.size(), pairs);
+    conflicts_ = Conflicts(std::move(lifetimes), pairs);
 }
 
 }  // namespace anyshape

@@ -78,9 +78,10 @@ struct Buffer {
     bool per_worker = false;
     // Alias only: a result that is written over an operand, for the report.
     bool in_place = false;
-    // Arena only: buffers that must not share memory with this one. Naming one side is enough.
+    // Arena only: buffers whose lifetimes have a step in common share no memory, and no more do
+    // these with this one. Naming one side is enough.
     std::vector<std::uint32_t> conflicts;
-    Lifetime lifetime;  // arena only, for the report: conflicts decide
+    Lifetime lifetime;  // arena only
 };
 
 enum class SourceKind : std::uint8_t { word, constant, address };
@@ -149,10 +150,9 @@ class Program {
     std::size_t block_begin(std::size_t step) const noexcept { return block_begins_[step]; }
     std::size_t block_words() const noexcept { return block_begins_.back(); }
 
-    // Arena buffers have numbers of their own, in which conflicts and lifetimes are told.
+    // Arena buffers have numbers of their own, in which conflicts are told.
     const std::vector<std::uint32_t>& arena_buffers() const noexcept { return arena_buffers_; }
-    const ConflictGraph& conflicts() const noexcept { return conflicts_; }
-    const std::vector<Lifetime>& lifetimes() const noexcept { return lifetimes_; }
+    const Conflicts& conflicts() const noexcept { return conflicts_; }
 
    private:
     void number_arena_buffers();
@@ -163,8 +163,7 @@ class Program {
     std::vector<bool> is_start_;
     std::vector<std::size_t> block_begins_;
     std::vector<std::uint32_t> arena_buffers_;
-    ConflictGraph conflicts_;
-    std::vector<Lifetime> lifetimes_;
+    Conflicts conflicts_;
 };
 
 }  // namespace anyshape

@@ -74,9 +74,9 @@ class Specializer {
             if (!total) impossible("bytes of buffer", arena[i], result_.buffer_bytes[arena[i]]);
             bytes[i] = result_.buffer_bytes[arena[i]] = *total;
         }
-        const std::int64_t bound = most_live_bytes(bytes, program_.lifetimes());
-        const MemoryPlan plan =
-            plan_memory(bytes, program_.conflicts(), program_.lifetimes(), bound);
+        const Conflicts& conflicts = program_.conflicts();
+        const std::int64_t bound = most_live_bytes(bytes, conflicts.lifetimes());
+        const MemoryPlan plan = plan_memory(bytes, conflicts, bound);
         result_.memory.arena_bytes = plan.arena_bytes;
         result_.memory.lower_bound_bytes = bound;
         result_.places.resize(program_.buffers().size());
