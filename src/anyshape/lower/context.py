@@ -36,6 +36,7 @@ from anyshape.loop import (
 )
 from anyshape.loop.ir import Index
 from anyshape.sym import Answer, Dim, Equal, FactScope, Predicate, Symbol, minimum
+from anyshape.sym.factor import Bcast, Min
 
 Conditions = tuple[Predicate, ...]
 Read = tuple[Value, Index, Conditions]
@@ -266,7 +267,25 @@ class Lowering:
             return Dim.of(0)
         if self.scope.proves(Equal(operand, result)) is Answer.TRUE:
             return index
-        return minimum(index, operand - 1)  # a size of 1 or of the result: only the run knows
+        return clamped_index(index, operand)  # a size of 1 or of the result: only the run knows
+
+
+def clamped_index(index: Dim, operand: Dim) -> Dim:
+    """`index`, which is below the size that `operand` broadcasts to, or 0 where that repeats it.
+
+    Where the index is brought below `bcast(operand, …)` first, that says nothing more: the last
+    index of an operand is 0, or the same.
+    """
+    factor = index.factor
+    if not isinstance(factor, Min):
+        return minimum(index, operand - 1)
+    parts = set(_broadcast_parts(operand))
+    rest = (arg for arg in factor.args if not parts < set(_broadcast_parts(arg + 1)))
+    return minimum(*rest, operand - 1)
+
+
+def _broadcast_parts(size: Dim) -> tuple[Dim, ...]:
+    return size.factor.args if isinstance(size.factor, Bcast) else (size,)
 
 
 def wide_of(dtype: DType) -> DType:

@@ -124,16 +124,25 @@ def concat(low: Lowering, node: Node, index: Index, conditions: Conditions) -> S
 def _pick(
     low: Lowering, parts: Sequence[Value], axis: int, index: Index, conditions: Conditions
 ) -> Scalar:
-    """The first part where the index falls into it, else the rest with the index moved."""
-    first, *rest = parts
-    if not rest:
-        return low.at(first, index, conditions)
-    size, i = first.tensor.shape[axis], index[axis]
-    here = low.at(first, index, (*conditions, Less(i, size)))
-    moved = (*index[:axis], i - size, *index[axis + 1 :])
-    there = _pick(low, rest, axis, moved, (*conditions, LessEqual(size, i)))
-    test = low.let(Apply("lt", (Number(i), Number(size)), bool_))
-    return low.apply("select", (test, here, there), here.dtype)
+    """The part that the index falls into, each seen with the index moved to its own start.
+
+    Sizes are not negative, so an index behind the last part is behind all that come before: each
+    part needs two comparisons, however many there are.
+    """
+    places: list[tuple[Scalar, Dim, Dim]] = []  # of all parts but the last: value, index, size
+    behind: Conditions = ()
+    moved = index
+    for part in parts[:-1]:
+        i, size = moved[axis], part.tensor.shape[axis]
+        value = low.at(part, moved, (*conditions, *behind, Less(i, size)))
+        places.append((value, i, size))
+        behind = (LessEqual(size, i),)
+        moved = (*index[:axis], i - size, *index[axis + 1 :])
+    picked = low.at(parts[-1], moved, (*conditions, *behind))
+    for value, i, size in reversed(places):
+        test = low.let(Apply("lt", (Number(i), Number(size)), bool_))
+        picked = low.apply("select", (test, value, picked), value.dtype)
+    return picked
 
 
 @rule("pad")

@@ -35,6 +35,7 @@ from anyshape.sym.terms import (
     Terms,
     constant_of,
     factor_of,
+    length_of,
     plus,
     sorted_terms,
     symbols_of,
@@ -61,12 +62,22 @@ def _between_sizes(method: Callable[[Dim, Dim], _R]) -> Callable[[Dim, Dim | int
 class Dim:
     """An integer expression over symbols; see the module's invariants."""
 
-    __slots__ = ("__weakref__", "_sort_key", "_text", "constant", "factor", "symbols", "terms")
+    __slots__ = (
+        "__weakref__",
+        "_sort_key",
+        "_text",
+        "constant",
+        "factor",
+        "length",
+        "symbols",
+        "terms",
+    )
 
     terms: Terms
     constant: int | None
     factor: Factor | None  # when the dim is one bare factor
     symbols: frozenset[Symbol]
+    length: int  # terms and factors, those inside factors included
     _sort_key: SortKey | None  # computed when first asked for, like the text
     _text: str | None
 
@@ -85,6 +96,7 @@ class Dim:
         put(made, "constant", constant_of(terms))
         put(made, "factor", factor_of(terms))
         put(made, "symbols", symbols_of(terms))
+        put(made, "length", length_of(terms))
         put(made, "_sort_key", None)
         put(made, "_text", None)
         with _LOCK:

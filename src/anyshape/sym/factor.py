@@ -24,10 +24,11 @@ _LOCK = fork_lock()
 class Compound:
     """Base of the factors that have arguments."""
 
-    __slots__ = ("__weakref__", "args", "sort_key", "symbols")
+    __slots__ = ("__weakref__", "args", "length", "sort_key", "symbols")
 
     args: tuple[Dim, ...]
     symbols: frozenset[Symbol]
+    length: int  # of all arguments, as `Dim.length`
     sort_key: SortKey
 
     _rank: ClassVar[int]
@@ -44,6 +45,7 @@ class Compound:
         put = object.__setattr__
         put(made, "args", args)
         put(made, "symbols", frozenset[Symbol]().union(*(arg.symbols for arg in args)))
+        put(made, "length", 1 + sum(arg.length for arg in args))
         put(made, "sort_key", (cls._rank, tuple(arg.sort_key for arg in args)))
         with _LOCK:
             known = cls._interned.setdefault((cls, args), made)

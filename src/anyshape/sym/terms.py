@@ -78,6 +78,16 @@ def symbols_of(terms: Terms) -> frozenset[Symbol]:
     return frozenset(found)
 
 
+def length_of(terms: Terms) -> int:
+    """How many terms and factors there are, those inside factors included."""
+    inside = (
+        1 if isinstance(factor, Symbol) else factor.length
+        for monomial, _ in terms
+        for factor, _ in monomial
+    )
+    return len(terms) + sum(inside)
+
+
 def factors_of(terms: Terms) -> Iterator[Factor]:
     """Every factor of every monomial, not looking inside factors."""
     return (factor for monomial, _ in terms for factor, _ in monomial)

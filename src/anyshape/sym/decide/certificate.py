@@ -43,7 +43,7 @@ class _Multiple:
 
 
 class Certificates:
-    """The rows of a system, opened up. `older`: those of fewer facts, if their dims are alike."""
+    """The rows of a system, opened up; `older` are those of fewer inequalities."""
 
     def __init__(self, system: System, older: Certificates | None = None) -> None:
         self._system = system

@@ -45,7 +45,7 @@ from anyshape.sym.terms import factors_of
 
 CERTIFICATE_STEPS = 1_500
 NORMALIZE_STEPS = 2_000
-REFUTE_STEPS = 4_000
+REFUTE_STEPS = 8_000
 """For each attempt of one question."""
 
 

@@ -14,12 +14,15 @@ from anyshape.base.lazy import lazy_property
 from anyshape.sym.axis import Axis
 from anyshape.sym.decide.answer import Answer
 from anyshape.sym.decide.decider import Decider, structural
-from anyshape.sym.decide.statements import NEAR, Log, Statement, symbols_of
+from anyshape.sym.decide.statements import Log, Statement, symbols_of
 from anyshape.sym.dim import Dim
 from anyshape.sym.predicate import Predicate
 from anyshape.sym.symbol import Symbol
 
 _NO_FACTS = Decider()
+_FEW = 48
+"""So many statements are taken together; of more, each question sees the nearest."""
+
 _MAX_DECIDERS = 256
 
 
@@ -117,7 +120,7 @@ class Prover:
 
     @property
     def _is_small(self) -> bool:
-        return self._count <= NEAR
+        return self._count <= _FEW
 
     @lazy_property
     def _all(self) -> Decider:

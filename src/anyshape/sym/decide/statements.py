@@ -19,8 +19,8 @@ from anyshape.sym.symbol import Symbol
 
 Statement = Axis | Predicate
 
-NEAR = 48
-"""How many statements are looked at together."""
+NEAR = 16
+"""How many statements a question sees where there are many."""
 
 
 class Log:

@@ -73,7 +73,7 @@ class System:
     # --- asking ---------------------------------------------------------------------------------
 
     def reduce(self, dim: Dim) -> Dim:
-        self._effort.spend(1)
+        self._effort.spend(dim.length)
         return self.equalities.reduce(dim)
 
     def reduces_like(self, origin: System) -> bool:

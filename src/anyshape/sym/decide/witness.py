@@ -13,6 +13,7 @@ from math import isinf
 from random import Random
 
 from anyshape.base.errors import DimError
+from anyshape.base.lazy import lazy_property
 from anyshape.sym.axis import Axis
 from anyshape.sym.decide.interval import Interval
 from anyshape.sym.decide.system import System
@@ -47,6 +48,10 @@ class Witnesses:
         self._axes = {axis.symbol: axis for axis in axes}
         self._predicates = predicates
         self._symbols = _in_order(axes, predicates)
+        self._rows: dict[Symbol, list[Dim]] = {}  # inequalities by symbol
+        for row in system.nonnegative:
+            for symbol in row.symbols:
+                self._rows.setdefault(symbol, []).append(row)
         self._found = self._surviving(older) if older else []
         # Where even fewer facts had no witness, a long search is wasted.
         attempts = _ATTEMPTS if older is None or older._found else _FEW
@@ -92,10 +97,14 @@ class Witnesses:
             return None
         return _completed(sizes, self._symbols, seed)
 
+    @lazy_property
+    def _reduced(self) -> dict[Symbol, Dim]:
+        return {symbol: self._system.reduce(Dim.of(symbol)) for symbol in self._symbols}
+
     def _sample(self, seed: int) -> Binding | None:
         """One size after the other, each within what those before it leave."""
         random = Random(seed)
-        reduced = {symbol: self._system.reduce(Dim.of(symbol)) for symbol in self._symbols}
+        reduced = self._reduced
         values: Binding = {}
         try:
             for dim in reduced.values():
@@ -109,8 +118,8 @@ class Witnesses:
     def _range(self, symbol: Symbol, values: Binding) -> Interval:
         """The sizes that known inequalities allow, given the values of other symbols."""
         lo, hi = self._system.symbol_range(symbol)
-        for row in self._system.nonnegative:
-            if symbol in row.symbols and row.symbols <= values.keys() | {symbol}:
+        for row in self._rows.get(symbol, ()):
+            if all(other in values or other is symbol for other in row.symbols):
                 slope, rest = _line(row, symbol, values)
                 if slope > 0:
                     lo = max(lo, -(rest // slope))

@@ -70,13 +70,19 @@ def _ordered_changes(scope: Scope, loop: For) -> list[Change]:
         return []
     range_ = (LessEqual(Dim.of(0), Dim.of(loop.index)), Less(Dim.of(loop.index), loop.extent))
     inside = Scope(scope.b.block, scope, range_)
-    undecided = still_open(inside, conditions) or []
-    found = (change_of(condition, loop.index) for condition in undecided)
     kept: list[Change] = []
-    for change in found:
-        if change is not None and _is_known_before(scope, loop, change.point):
+    for condition in conditions:
+        change = change_of(condition, loop.index)
+        # What is of no use is not asked about: of many conditions, most come after the last point.
+        if change is None or not _has_room(kept, change.point):
+            continue
+        if _is_known_before(scope, loop, change.point) and still_open(inside, (condition,)):
             kept = _inserted(scope.prover, kept, change) or kept
     return kept
+
+
+def _has_room(kept: Sequence[Change], point: Dim) -> bool:
+    return len({change.point for change in kept} | {point}) <= MAX_POINTS
 
 
 def _is_known_before(scope: Scope, loop: For, point: Dim) -> bool:
@@ -86,9 +92,7 @@ def _is_known_before(scope: Scope, loop: For, point: Dim) -> bool:
 
 
 def _inserted(prover: Prover, kept: list[Change], new: Change) -> list[Change] | None:
-    """The list with one more change at its place; None if that is unknown, or one too many."""
-    if len({change.point for change in (*kept, new)}) > MAX_POINTS:
-        return None
+    """The list with one more change at its place; None if that is unknown."""
     place = 0
     while place < len(kept) and _is_ordered(prover, kept[place].point, new.point):
         place += 1
