@@ -4,12 +4,14 @@ import os
 import signal
 from collections.abc import Callable
 
+from tests.watchdog import HANGS_AFTER
 
-def in_child(is_right: Callable[[], bool], seconds: int = 60) -> bool:
-    """Forks and asks. A child that raises, or hangs for so long, is not right."""
+
+def in_child(is_right: Callable[[], bool]) -> bool:
+    """Forks and asks. A child that raises, or hangs, is not right."""
     child = os.fork()
     if child == 0:
-        signal.alarm(seconds)
+        signal.alarm(HANGS_AFTER)
         try:
             os._exit(0 if is_right() else 1)
         finally:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol
 
+from anyshape.base.options import options_from_environment
 from anyshape.execute import Executable, compile_graph
 from anyshape.execute.native import NativeExecutor
 from anyshape.execute.stepwise import StepwiseExecutor
+from anyshape.execute.target import executable_isas
 from anyshape.ir import Graph, evaluate
 
 
@@ -34,10 +37,12 @@ class Interpreter:
 class Native:
     """Compiled code: one Executable per graph, as a user would keep it."""
 
-    name = "native"
+    def __init__(self, isa: str = "") -> None:
+        self.name = f"native-{isa}" if isa else "native"
+        self.isa = isa or options_from_environment().isa
 
     def run(self, graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        return compiled(graph)(*arrays)
+        return compiled(graph, self.isa)(*arrays)
 
 
 class Stepwise:
@@ -54,8 +59,8 @@ KEPT = 4
 
 
 @lru_cache(KEPT)
-def compiled(graph: Graph) -> Executable:
-    return compile_graph(graph)
+def compiled(graph: Graph, isa: str = options_from_environment().isa) -> Executable:
+    return compile_graph(graph, replace(options_from_environment(), isa=isa))
 
 
 @lru_cache(KEPT)
@@ -77,3 +82,6 @@ EVALUATORS: tuple[Evaluator, ...] = (
     Native(),
     Stepwise(),
 )
+
+LESSER: tuple[Evaluator, ...] = tuple(map(Native, executable_isas()[1:]))
+"""Compiled for the other instruction sets that this machine executes."""

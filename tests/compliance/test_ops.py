@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.compliance.case import Case, Sizes, type_of_text
 from tests.compliance.cases import CASES
-from tests.compliance.evaluators import EVALUATORS, ON_THE_HOST, Evaluator
+from tests.compliance.evaluators import EVALUATORS, LESSER, ON_THE_HOST, Evaluator
 from tests.compliance.inputs import (
     candidate_sizes,
     contiguous,
@@ -83,6 +84,29 @@ def test_values(case: Case, evaluator: Evaluator) -> None:
     assert len(bindings) >= (2 if dynamic else 1), "too few sizes to evaluate at"
     for sizes, layout in zip(bindings, layouts(), strict=False):
         check_values(case, graph, evaluator, sizes, operands(case, graph, sizes, layout))
+
+
+ONE_OF = 4
+"""Of the cases of an op, one in so many runs on each lesser instruction set."""
+
+
+def sampled() -> Iterator[tuple[Case, Evaluator]]:
+    """For each op and instruction set at least one case, for each set other ones."""
+    numbers = {op: itertools.count() for op in {case.op for case in CASES}}
+    for case in CASES:
+        number = next(numbers[case.op])
+        for turn, evaluator in enumerate(LESSER):
+            if (number + turn) % ONE_OF == 0 or number == 0:
+                yield case, evaluator
+
+
+SAMPLED = {f"{case.id}-{evaluator.name}": (case, evaluator) for case, evaluator in sampled()}
+
+
+@pytest.mark.parametrize(("case", "evaluator"), SAMPLED.values(), ids=SAMPLED)
+def test_values_on_lesser_instruction_sets(case: Case, evaluator: Evaluator) -> None:
+    """What differs between them is how kernels are written; `ANYSHAPE_ISA=sse2` runs all cases."""
+    test_values(case, evaluator)
 
 
 @every_evaluator

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.watchdog import HANGS_AFTER
 
 import anyshape as ash
 from anyshape.base.errors import FactViolationError
@@ -286,7 +287,7 @@ def test_captures_wait_for_each_other() -> None:
     class Slow(torch.nn.Module):
         def forward(self, x: Any) -> Any:
             entered.set()
-            assert goes_on.wait(30)
+            assert goes_on.wait(HANGS_AFTER)
             seen.append("slow")
             return x + 1
 
@@ -302,7 +303,7 @@ def test_captures_wait_for_each_other() -> None:
         return thread
 
     first = start(Slow())
-    assert entered.wait(30)
+    assert entered.wait(HANGS_AFTER)
     second = start(Quick())
     second.join(0.5)
     assert seen == []

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from tests.forks import in_child
+from tests.watchdog import HANGS_AFTER
 
 import anyshape as ash
 from anyshape.base.errors import ForkedCaptureError
@@ -28,7 +29,7 @@ class Blocked(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.inside.set()
-        self.over.wait(60)
+        self.over.wait(HANGS_AFTER)
         return x + 1
 
 
@@ -48,7 +49,7 @@ def test_a_capture_that_a_fork_cut_off_is_told():
     before, blocked = compiled(Twice()), Blocked()
     thread = threading.Thread(target=compiled, args=(blocked,))
     thread.start()
-    assert blocked.inside.wait(60)
+    assert blocked.inside.wait(HANGS_AFTER)
 
     def all_but_capturing() -> bool:
         with pytest.raises(ForkedCaptureError):

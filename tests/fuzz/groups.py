@@ -23,7 +23,7 @@ from tests.fuzz.moves import SIMPLE, attention
 from tests.fuzz.native import check_call, places, share_in_kernels
 from tests.fuzz.run import random_inputs
 
-from anyshape.base.options import Options
+from anyshape.base.options import Options, options_from_environment
 from anyshape.codegen.llvm import workers
 from anyshape.execute import compile_graph
 from anyshape.ir import Graph
@@ -43,10 +43,10 @@ def random_graph(seed: int) -> tuple[random.Random, Graph]:
     return rng, finish(generator)
 
 
-def check_groups(seed: int, bindings: int = 3) -> Counter[str]:
+def check_groups(seed: int, bindings: int = 3, isa: str = "") -> Counter[str]:
     """One graph at several bindings; any exception is a failure. Returns what was seen."""
     rng, graph = random_graph(seed)
-    options = Options(cache_dir=None)
+    options = Options(cache_dir=None, isa=isa or options_from_environment().isa)
     native = compile_graph(graph, options)
     stepwise = compile_graph(graph, options, executor="stepwise")
     kernels = [node for node in native.graph.nodes() if node.op.name == "kernel"]

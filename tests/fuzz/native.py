@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from tests.fuzz.moves import RARE, SIMPLE
 from tests.fuzz.run import CONTRACTIONS, JUMPS, inner_facts, random_inputs
 
 from anyshape.base.errors import FactViolationError
+from anyshape.base.options import options_from_environment
 from anyshape.execute import Executable, compile_graph
 from anyshape.ir import Graph, Node, Region, evaluate
 from anyshape.ir.opdef import PARAM, Trait
@@ -46,10 +48,11 @@ def random_graph(seed: int) -> tuple[random.Random, Graph]:
     return rng, finish(generator)
 
 
-def check_native(seed: int, tally: Counter[str], bindings: int = 2) -> None:
+def check_native(seed: int, tally: Counter[str], bindings: int = 2, isa: str = "") -> None:
     """One graph, compiled once, at several bindings; any exception is a failure."""
     rng, graph = random_graph(seed)
-    executable = compile_graph(graph)
+    options = options_from_environment()
+    executable = compile_graph(graph, replace(options, isa=isa or options.isa))
     tally["graphs"] += 1
     tally.update(places(executable.graph.body))
     for _ in range(bindings):

@@ -7,6 +7,10 @@ from tests.fuzz.donated import check_donated
 from tests.fuzz.native import check_native, share_in_kernels
 from tests.fuzz.run import Tally, check
 
+from anyshape.execute.target import executable_isas
+
+LESSER = executable_isas()[1:]
+
 
 @pytest.mark.parametrize("block", range(4))
 def test_random_graphs(block: int) -> None:
@@ -25,6 +29,16 @@ def test_random_graphs_run_natively(block: int) -> None:
     assert tally["runs"] > 10
     assert tally["in kernels"] > 30
     assert share_in_kernels(tally) > 0.8
+
+
+@pytest.mark.parametrize("isa", LESSER)
+def test_random_graphs_run_on_lesser_instruction_sets(isa: str) -> None:
+    tally: Counter[str] = Counter()
+    first = 201_000 + 100 * LESSER.index(isa)
+    for seed in range(first, first + 10):
+        check_native(seed, tally, isa=isa)
+    assert tally["runs"] > 10
+    assert tally["in kernels"] > 30
 
 
 def test_random_graphs_with_donated_inputs() -> None:

@@ -7,6 +7,10 @@ import pytest
 from tests.fuzz.groups import LAYOUTS, LEAST_SHARE, check_groups
 from tests.fuzz.native import share_in_kernels
 
+from anyshape.execute.target import executable_isas
+
+LESSER = executable_isas()[1:]
+
 
 @pytest.mark.parametrize("block", range(4))
 def test_random_fusion_groups(block: int) -> None:
@@ -16,6 +20,16 @@ def test_random_fusion_groups(block: int) -> None:
     assert tally["groups"] > 10
     assert tally["runs"] > 10
     assert share_in_kernels(tally) >= LEAST_SHARE
+
+
+@pytest.mark.parametrize("isa", LESSER)
+def test_random_fusion_groups_on_lesser_instruction_sets(isa: str) -> None:
+    tally: Counter[str] = Counter()
+    first = 301_000 + 100 * LESSER.index(isa)
+    for seed in range(first, first + 4):
+        tally += check_groups(seed, isa=isa)
+    assert tally["groups"] > 6
+    assert tally["runs"] > 6
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (0, 2), (3, 4, 5)])

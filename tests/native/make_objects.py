@@ -10,6 +10,6 @@ from anyshape.codegen.llvm.compile import compile_object
 folder = Path(sys.argv[1])
 folder.mkdir(parents=True, exist_ok=True)
 for target_name, target in kernels.TARGETS.items():
-    for kernel_name, text in kernels.ALL.items():
+    for kernel_name in kernels.ALL:
         path = folder / f"{kernel_name}-{target_name}.o"
-        path.write_bytes(compile_object(text, target))
+        path.write_bytes(compile_object(kernels.text_for(kernel_name, target), target))

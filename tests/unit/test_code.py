@@ -19,9 +19,9 @@ from anyshape.runtime import Code, _native, load_code
 
 P, I32, I64, F64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_double
 OBJECTS = {
-    (name, target): compile_object(text, kernels.TARGETS[target])
-    for name, text in kernels.ALL.items()
-    for target in kernels.TARGETS
+    (name, key): compile_object(kernels.text_for(name, target), target)
+    for name in kernels.ALL
+    for key, target in kernels.TARGETS.items()
 }
 TABLES = OBJECTS["tables", "host"]
 ADD = OBJECTS["add", "host"]

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 from tests.forks import in_child
+from tests.watchdog import HANGS_AFTER
 
 from anyshape.base import fork_lock as module
 from anyshape.base.fork_lock import WorkLock, call_lock, fork_lock
@@ -50,13 +51,14 @@ def test_a_fork_waits_for_whoever_holds_one(make: Callable[[], threading.RLock])
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait()
-    assert in_child(lambda: lock.acquire(timeout=5) and guarded == [1, 1])
+    assert in_child(lambda: lock.acquire(timeout=HANGS_AFTER / 2) and guarded == [1, 1])
     thread.join()
     with lock:
         assert guarded == [1, 1]
 
 
-def test_a_call_may_take_the_others():
+def test_a_call_may_take_the_others(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", HANGS_AFTER)
     call, moment, over = call_lock(), fork_lock(), threading.Event()
 
     def make_calls() -> None:
@@ -70,10 +72,14 @@ def test_a_call_may_take_the_others():
     thread.start()
     started = time.monotonic()
     for _ in range(10):
-        assert in_child(lambda: call.acquire(timeout=5) and moment.acquire(timeout=5))
+        assert in_child(
+            lambda: (
+                call.acquire(timeout=HANGS_AFTER / 2) and moment.acquire(timeout=HANGS_AFTER / 2)
+            )
+        )
     over.set()
     thread.join()
-    assert time.monotonic() - started < module.PATIENCE_SECONDS
+    assert time.monotonic() - started < HANGS_AFTER
 
 
 def test_a_fork_gets_out_of_the_way(monkeypatch: pytest.MonkeyPatch):
@@ -93,7 +99,7 @@ def test_a_fork_gets_out_of_the_way(monkeypatch: pytest.MonkeyPatch):
         thread = threading.Thread(target=hold, args=(first,))
         thread.start()
         held.wait()
-        assert in_child(lambda: all(lock.acquire(timeout=5) for lock in locks))
+        assert in_child(lambda: all(lock.acquire(timeout=HANGS_AFTER / 2) for lock in locks))
         thread.join()
 
 

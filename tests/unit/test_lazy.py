@@ -2,6 +2,8 @@
 
 import threading
 
+from tests.watchdog import HANGS_AFTER
+
 from anyshape.base.lazy import lazy_property
 
 
@@ -40,16 +42,16 @@ def test_nobody_waits_while_another_thread_computes():
         @lazy_property
         def value(self) -> int:
             inside.set()
-            return over.wait(20)
+            return over.wait(HANGS_AFTER)
 
     thread = threading.Thread(target=lambda: Slow().value)
     thread.start()
-    assert inside.wait(20)
+    assert inside.wait(HANGS_AFTER)
     other = threading.Thread(target=lambda: Slow().value)
     inside.clear()
     other.start()
     try:
-        assert inside.wait(20), "the second object waits for the first"
+        assert inside.wait(HANGS_AFTER), "the second object waits for the first"
     finally:
         over.set()
         thread.join()

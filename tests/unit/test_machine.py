@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.watchdog import HANGS_AFTER
 
 from anyshape.runtime import _native, machine
 
@@ -86,7 +87,11 @@ for count in range(len(allowed), 0, -1):
 print("restricted to", machine().cpus)
 """
     run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=HANGS_AFTER,
+        check=False,
     )
     assert run.stdout == "restricted to 1\n", run.stderr
 

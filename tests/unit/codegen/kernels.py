@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from anyshape.codegen.llvm.target import NAMED_TARGETS
+from anyshape.codegen.llvm.isa import FMA
+from anyshape.codegen.llvm.target import NAMED_TARGETS, Target
 from anyshape.execute.target import target_for
 
 HOST = target_for()
@@ -147,6 +148,14 @@ ALL = {
     "tables": TABLES,
     "gemm": GEMM,
 }
+
+
+def text_for(name: str, target: Target) -> str:
+    """Without fused multiply-add, a product and a sum."""
+    text = ALL[name]
+    if FMA in target.instruction_set.software:
+        return text.replace("llvm.fma.", "llvm.fmuladd.")
+    return text
 
 
 def many(count: int) -> list[str]:

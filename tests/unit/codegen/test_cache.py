@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.watchdog import HANGS_AFTER
 
 from anyshape.base.options import Options
 from anyshape.codegen import cache as cache_module
@@ -404,7 +405,7 @@ def test_concurrent_processes(cache: ObjectCache):
         for seed in range(4)
     ]
     for writer in writers:
-        output, errors = writer.communicate(timeout=120)
+        output, errors = writer.communicate(timeout=HANGS_AFTER)
         assert errors == ""
         assert int(output) > 50
     assert all(name.endswith(".o") for name in os.listdir(cache.folder))

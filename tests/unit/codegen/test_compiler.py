@@ -5,6 +5,7 @@ from threading import Barrier, Event, Thread, Timer
 
 import pytest
 from tests.unit.codegen import kernels
+from tests.watchdog import HANGS_AFTER
 
 from anyshape.base.errors import CompileError
 from anyshape.codegen import compiler as compiler_module
@@ -120,14 +121,14 @@ def test_whoever_waits_for_work_that_was_given_up_does_it(monkeypatch: pytest.Mo
     def interrupted(*_: object, **__: object) -> list[bytes]:
         monkeypatch.setattr(compiler_module, "compile_many", original)
         begun.set()
-        assert waiting.wait(60)
+        assert waiting.wait(HANGS_AFTER)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(compiler_module, "compile_many", interrupted)
     results: list[bytes] = []
 
     def ask() -> None:
-        assert begun.wait(60)
+        assert begun.wait(HANGS_AFTER)
         Timer(0.1, waiting.set).start()
         results.extend(compiler.compile([kernels.ADD]))
 

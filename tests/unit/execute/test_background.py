@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from tests.forks import in_child
+from tests.watchdog import HANGS_AFTER, PROCESS_HANGS_AFTER
 
 import anyshape as ash
 from anyshape.base.errors import AxisRangeError, BindingNamesError, CapabilityError, DeadlineError
@@ -27,7 +28,7 @@ BINDINGS = [{"n": size} for size in range(300)]
 def test_all_are_made_and_calls_find_them():
     executable = ash.compile(model)
     work = executable.pre_specialize(iter(BINDINGS), background=True)
-    assert [made.binding for made in work.wait(60)] == BINDINGS
+    assert [made.binding for made in work.wait(HANGS_AFTER)] == BINDINGS
     assert work.done
     assert work.progress == (300, 300)
     assert work.error is None
@@ -42,27 +43,27 @@ def test_the_plain_form_returns_them_at_once():
 
 
 def test_nothing_to_do():
-    assert ash.compile(model).pre_specialize([], background=True).wait(60) == ()
+    assert ash.compile(model).pre_specialize([], background=True).wait(HANGS_AFTER) == ()
 
 
 def test_bad_bindings_are_told_and_the_others_made():
     executable = ash.compile(model)
     work = executable.pre_specialize([{"n": 1}, {"m": 2}, {"n": 20_000}, {"n": 4}], background=True)
     with pytest.raises(BindingNamesError) as caught:
-        work.wait(60)
+        work.wait(HANGS_AFTER)
     assert caught.value.unknown == ("m",)
     assert caught.value.__notes__ == ["binding 1: m=2"]
     assert work.error is caught.value
     assert work.progress == (4, 4)
     assert executable.metrics().entries == 2
     with pytest.raises(AxisRangeError):
-        executable.pre_specialize([{"n": 20_000}], background=True).wait(60)
+        executable.pre_specialize([{"n": 20_000}], background=True).wait(HANGS_AFTER)
 
 
 def test_an_executor_without_specializations_says_so():
     executable = ash.compile(model, executor="reference")
     with pytest.raises(CapabilityError, match="has no specializations"):
-        executable.pre_specialize([{"n": 1}], background=True).wait(60)
+        executable.pre_specialize([{"n": 1}], background=True).wait(HANGS_AFTER)
 
 
 class Gate:
@@ -80,7 +81,7 @@ class Gate:
 
 
 def until(condition) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + HANGS_AFTER
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.001)
@@ -99,7 +100,7 @@ def test_progress_and_cancelling():
     work.cancel()
     assert work.done
     gate.passes.release()
-    assert [made.binding for made in work.wait(60)] == BINDINGS[:3]
+    assert [made.binding for made in work.wait(HANGS_AFTER)] == BINDINGS[:3]
     assert work.wait() == work.wait()
 
 
@@ -133,7 +134,7 @@ def test_whoever_waits_in_a_child_makes_the_rest():
 
     assert in_child(makes_the_rest)
     gate.passes.release(3)
-    assert len(work.wait(60)) == 5
+    assert len(work.wait(HANGS_AFTER)) == 5
 
 
 def test_a_thread_that_cannot_start(monkeypatch: pytest.MonkeyPatch):
@@ -164,6 +165,10 @@ while work.progress[0] < 100:
 
 def test_the_process_ends_without_waiting():
     done = subprocess.run(
-        [sys.executable, "-c", LEAVE], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", LEAVE],
+        capture_output=True,
+        text=True,
+        timeout=PROCESS_HANGS_AFTER,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -392,7 +392,7 @@ def test_a_child_finds_no_lock_locked():
         thread.start()
     try:
         for _ in range(60):
-            assert in_child(lambda: np.allclose(executable(x)[0], np.exp(x)), 20)
+            assert in_child(lambda: np.allclose(executable(x)[0], np.exp(x)))
     finally:
         over.set()
         for thread in threads:

@@ -8,6 +8,7 @@ from tests.unit.codegen import matrix
 from tests.unit.codegen.matrix import is_matrix_kernel, lowered
 
 import anyshape as ash
+from anyshape.codegen.llvm.target import NAMED_TARGETS
 from anyshape.execute import compile_graph
 from anyshape.loop.printer import kernel_text
 from anyshape.loop.verify import verify_kernel
@@ -48,11 +49,15 @@ def large(x: ash.f32["m", 64], w: ash.f32[64, 1025]):
     return x @ w
 
 
-def test_threads_share_the_rows_of_products_with_small_weights() -> None:
+@pytest.mark.parametrize(
+    ("name", "panels"), [("x86-64-avx512", 16), ("x86-64-avx2", 64), ("x86-64-sse2", 128)]
+)
+def test_threads_share_the_rows_of_products_with_small_weights(name: str, panels: int) -> None:
     """Panels are the faster part of a task's number, and blocks of rows short."""
-    first, second = (kernel_text(lowered(f, PACKED).kernel) for f in (small, large))
-    assert "b = index (t//16) < max((n0 + 23)//24, 1)" in first
-    assert "p = index (t//((n0 + 95)//96)) < 17" in second
+    target = NAMED_TARGETS[name]
+    first, second = (kernel_text(lowered(f, PACKED, target).kernel) for f in (small, large))
+    assert f"b = index (t//{panels}) < max((n0 + 23)//24, 1)" in first
+    assert f"p = index (t//((n0 + 95)//96)) < {panels + 1}" in second
 
 
 def test_sizes_known_to_be_zero() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.testing import assert_allclose  # now: a child may find its import half done
 from tests.unit.codegen import kernels
+from tests.watchdog import HANGS_AFTER
 
 import anyshape as ash
 from anyshape.base.options import Options
@@ -70,7 +71,7 @@ def child_after(seconds: float, action: Callable[[], None]) -> int:
     time.sleep(seconds)
     child = os.fork()
     if child == 0:
-        signal.alarm(30)  # a child that hangs is killed, and its parent sees that
+        signal.alarm(HANGS_AFTER)  # a child that hangs is killed, and its parent sees that
         action()
         os._exit(0)
     return child

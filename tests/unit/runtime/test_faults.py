@@ -8,9 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.unit.runtime.scenarios import SCENARIOS, SECONDS
-
-WATCHDOG_SECONDS = 120 + SECONDS
+from tests.unit.runtime.scenarios import SCENARIOS
+from tests.watchdog import PROCESS_HANGS_AFTER
 
 
 def run_process(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -18,7 +17,7 @@ def run_process(*arguments: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, *arguments],
         capture_output=True,
         text=True,
-        timeout=WATCHDOG_SECONDS,
+        timeout=PROCESS_HANGS_AFTER,
         check=False,
     )
 

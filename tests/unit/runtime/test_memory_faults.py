@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.watchdog import PROCESS_HANGS_AFTER
 
 ROOT = Path(__file__).parents[3]
 
@@ -21,7 +22,7 @@ def failing_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = ROOT / "tests/native/failing_memory.cpp"
     options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
     compiler = os.environ.get("CXX", "c++")
-    subprocess.run([compiler, *options, source, "-o", library, "-ldl"], check=True, timeout=120)
+    subprocess.run([compiler, *options, source, "-o", library, "-ldl"], check=True)
     return library
 
 
@@ -40,7 +41,13 @@ def test_every_allocation_may_fail(failing_memory: Path, scenario: str, least_fa
     command = [sys.executable, "-m", "tests.unit.runtime.faults", scenario]
     environment = os.environ | {"LD_PRELOAD": str(failing_memory)}
     done = subprocess.run(
-        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+        command,
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PROCESS_HANGS_AFTER,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     refused = re.search(r"(\d+) refused", done.stdout)

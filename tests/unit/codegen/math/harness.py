@@ -16,8 +16,15 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from anyshape.codegen.llvm.math import arity, emit
+from anyshape.codegen.llvm.math.boundary import new_module
+from anyshape.codegen.llvm.math.software import SOFTWARE
 
-TYPES = {np.dtype(np.float32): ir.FloatType(), np.dtype(np.float64): ir.DoubleType()}
+TYPES = {
+    np.dtype(np.float16): ir.HalfType(),
+    np.dtype(np.float32): ir.FloatType(),
+    np.dtype(np.float64): ir.DoubleType(),
+}
+Compute = Callable[[ir.IRBuilder, list[ir.Value]], ir.Value]
 I64, PTR = ir.IntType(64), ir.PointerType()
 
 
@@ -28,8 +35,10 @@ class Machine:
     triple: str
     cpu: str
     features: str = ""
+    software: bool = False  # computes what plain x86-64 has no instruction for
 
 
+SSE2 = Machine("x86_64-linux-gnu", "x86-64", software=True)
 AVX2 = Machine("x86_64-linux-gnu", "haswell")
 AVX512 = Machine("x86_64-linux-gnu", "skylake-avx512")
 NEON = Machine("aarch64-linux-gnu", "neoverse-n1")
@@ -40,31 +49,38 @@ def host() -> Machine:
     return Machine(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
 
 
-def loop_module(name: str, dtype: np.dtype, lanes: int) -> ir.Module:
+def loop_module(name: str, dtype: np.dtype, lanes: int, *, software: bool = False) -> ir.Module:
     """void kernel(count, out, in0, ...): out[i] = name(in0[i], ...), `lanes` at a time."""
-    module = ir.Module(name)
-    element = TYPES[dtype]
+    module = new_module(name, SOFTWARE if software else {})
+    write_loop(module, lambda b, values: emit(b, name, *values), arity(name), lanes, dtype, dtype)
+    return module
+
+
+def write_loop(
+    module: ir.Module, compute: Compute, inputs: int, lanes: int, dtype: np.dtype, to: np.dtype
+) -> None:
+    """A kernel around any code."""
+    element, result = TYPES[dtype], TYPES[to]
     vector = element if lanes == 1 else ir.VectorType(element, lanes)
-    kind = ir.FunctionType(ir.VoidType(), [I64, *[PTR] * (arity(name) + 1)])
+    kind = ir.FunctionType(ir.VoidType(), [I64, *[PTR] * (inputs + 1)])
     function = ir.Function(module, kind, "kernel")
-    count, out, *inputs = function.args
+    count, out, *arrays = function.args
     entry, loop, done = (function.append_basic_block(n) for n in ("entry", "loop", "done"))
     ir.IRBuilder(entry).branch(loop)
 
     b = ir.IRBuilder(loop)
     i = b.phi(I64)
 
-    def at(base: ir.Value) -> ir.Value:
-        return b.gep(base, [i], source_etype=element)
+    def at(base: ir.Value, kind: ir.Type) -> ir.Value:
+        return b.gep(base, [i], source_etype=kind)
 
-    values = [b.load(at(p), typ=vector, align=dtype.itemsize) for p in inputs]
-    b.store(emit(b, name, *values), at(out), align=dtype.itemsize)
+    values = [b.load(at(p, element), typ=vector, align=dtype.itemsize) for p in arrays]
+    b.store(compute(b, values), at(out, result), align=to.itemsize)
     following = b.add(i, I64(lanes))
     i.add_incoming(I64(0), entry)
     i.add_incoming(following, b.block)
     b.cbranch(b.icmp_signed("<", following, count), loop, done)
     ir.IRBuilder(done).ret_void()
-    return module
 
 
 @cache
@@ -88,25 +104,37 @@ def optimised(module: ir.Module, machine: Machine) -> tuple[llvm.ModuleRef, llvm
 
 
 def object_code(name: str, dtype: np.dtype, lanes: int, machine: Machine) -> bytes:
-    parsed, target = optimised(loop_module(name, dtype, lanes), machine)
+    module = loop_module(name, dtype, lanes, software=machine.software)
+    parsed, target = optimised(module, machine)
     return target.emit_object(parsed)
 
 
 @cache
-def compiled(name: str, dtype: np.dtype, lanes: int) -> Callable[..., NDArray]:
+def compiled(
+    name: str, dtype: np.dtype, lanes: int, machine: Machine | None = None
+) -> Callable[..., NDArray]:
     """name as a function of arrays, running `lanes` elements at a time."""
-    parsed, target = optimised(loop_module(name, dtype, lanes), host())
+    machine = machine or host()
+    module = loop_module(name, dtype, lanes, software=machine.software)
+    return loaded(module, machine, lanes, arity(name), dtype)
+
+
+def loaded(
+    module: ir.Module, machine: Machine, lanes: int, inputs: int, to: np.dtype
+) -> Callable[..., NDArray]:
+    """The kernel of a module as a function of arrays."""
+    parsed, target = optimised(module, machine)
     engine = llvm.create_mcjit_compiler(parsed, target)
     engine.finalize_object()
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * (arity(name) + 1))
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * (inputs + 1))
     kernel = kind(engine.get_function_address("kernel"))
 
-    def run(*inputs: NDArray, out: NDArray | None = None) -> NDArray:
+    def run(*given: NDArray, out: NDArray | None = None) -> NDArray:
         assert engine  # it owns the code
-        arrays = np.broadcast_arrays(*inputs)
+        arrays = np.broadcast_arrays(*given)
         size = arrays[0].size
         padded = [np.ascontiguousarray(np.resize(a, -(-size // lanes) * lanes)) for a in arrays]
-        out = np.empty_like(padded[0]) if out is None else out
+        out = np.empty(padded[0].shape, to) if out is None else out
         kernel(len(out), out.ctypes.data, *(a.ctypes.data for a in padded))
         return out[:size]
 

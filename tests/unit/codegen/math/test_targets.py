@@ -4,14 +4,14 @@ import struct
 
 import numpy as np
 import pytest
-from tests.unit.codegen.math.harness import AVX2, AVX512, NEON, Machine, compiled, object_code
+from tests.unit.codegen.math.harness import AVX2, AVX512, NEON, SSE2, Machine, compiled, object_code
 from tests.unit.codegen.math.reference import F32, F64
 from tests.unit.codegen.math.samples import every_exponent, ordinary
 
 from anyshape.codegen.llvm.math import FUNCTIONS, arity
 
 LANES = (1, 4, 8, 16)
-MACHINES = {"avx2": AVX2, "avx512": AVX512, "neon": NEON}
+MACHINES = {"sse2": SSE2, "avx2": AVX2, "avx512": AVX512, "neon": NEON}
 
 
 def undefined_symbols(elf: bytes) -> list[str]:

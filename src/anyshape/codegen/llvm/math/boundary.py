@@ -99,6 +99,7 @@ def _software_function(
     if known is not None:
         return known
     function = internal_function(module, symbol, kinds[0], kinds)
+    function.attributes.add("noinline")  # a polynomial would hold a dozen copies
     b = ir.IRBuilder(function.append_basic_block("entry"))
     b.ret(software(b, function.args))
     return function

@@ -73,9 +73,12 @@ def _fma_of_f64(x: Float, y: Float, addend: Float) -> Float:
     scale = select(is_large, x.like(1 / _SCALE), select(is_small, x.like(_SCALE), one))
     back = select(is_large, x.like(_SCALE), select(is_small, x.like(1 / _SCALE), one))
     fused = _fma_in_range(x * scale, y, addend * scale) * back
-    is_finite = (abs(x) < INFINITY) & (abs(y) < INFINITY) & (abs(addend) < INFINITY)
-    is_number = is_finite & ((fused < 0.0) | (fused > 0.0))  # zeros take their sign from operands
-    return select(is_number, fused, x * y + addend)
+    product_is_finite = (abs(x) < INFINITY) & (abs(y) < INFINITY)
+    addend_is_finite = abs(addend) < INFINITY
+    special = select(product_is_finite & ~addend_is_finite, addend, x * y + addend)
+    # A zero takes its sign from the operands; NaN comes of products that overflow by far.
+    is_number = (fused < 0.0) | (fused > 0.0)
+    return select(product_is_finite & addend_is_finite & is_number, fused, special)
 
 
 def _fma_in_range(x: Float, y: Float, addend: Float) -> Float:
