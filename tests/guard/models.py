@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from tests.guard import dtypes
 
 import anyshape as ash
 from anyshape.ir import Graph, parse
@@ -265,4 +266,5 @@ FAMILIES = {
     "grouped dot": of(grouped, grouped_packed, grouped_half),
     "attention": of(attention, causal, masked),
     "few queries": of(decoding, drafting),
+    **dtypes.FAMILIES,
 }

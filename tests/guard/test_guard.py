@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 SHORT_BUFFER = """
 import sys
 from dataclasses import replace
-from tests.guard.run import entry_of, run
+from tests.guard.run import entries_of, run
 from tests.unit.codegen.emit import examples
 from anyshape.sym import Dim
 kernel = examples.gelu_kernel()
@@ -24,7 +24,19 @@ buffers = list(kernel.buffers)
 which = int(sys.argv[1])
 short = tuple(map(Dim.of, ("n0", "n1 - 1")))
 buffers[which] = replace(buffers[which], shape=short)
-run(replace(kernel, buffers=tuple(buffers)), entry_of(kernel), [3, 67], at_end=True)
+run(replace(kernel, buffers=tuple(buffers)), entries_of([kernel])[0], [3, 67], at_end=True)
+"""
+
+SHORT_SCRATCH = """
+from dataclasses import replace
+from tests.guard.dtypes import product
+from tests.guard.run import TARGET, entries_of, kernels_of, run
+from anyshape.ir.types import f16
+kernel, _ = next(iter(kernels_of(product(f16, "km,kn->mn"), TARGET.tiling)))
+kernel = replace(kernel, stack_bytes=-1)
+short = tuple(replace(b, shape=(b.shape[0] - 1, b.shape[1])) for b in kernel.scratch)
+assert all(b.shape[0].evaluate({s: 6 for s in kernel.sizes}) == 5 for b in short)
+run(replace(kernel, scratch=short), entries_of([kernel])[0], [6, 6, 6], at_end=True)
 """
 
 
@@ -50,3 +62,8 @@ def test_no_access_outside_buffers(family: str, isa: str) -> None:
 def test_an_access_outside_is_noticed(which: str) -> None:
     """The harness itself: a buffer that is three elements shorter than the kernel believes."""
     assert run_python("-c", SHORT_BUFFER, which).returncode == -signal.SIGSEGV
+
+
+def test_an_access_outside_scratch_is_noticed() -> None:
+    """Scratch that is one row shorter than the kernel believes, though it would be on the stack."""
+    assert run_python("-c", SHORT_SCRATCH).returncode == -signal.SIGSEGV

@@ -29,7 +29,7 @@ NO_FACTS = Facts()
 NEVER = Dim.of(0)
 
 STACK_BYTES = 8192
-"""Scratch up to this size is on the stack."""
+"""Scratch of constant size is on the stack, up to so many bytes each."""
 
 CACHE_LINE = 64
 
@@ -337,6 +337,7 @@ class Kernel:
     scratch: tuple[Buffer, ...] = ()
     streams: Dim = NEVER  # not 0 where results had better go past the caches: they are too large
     native: str = ""
+    stack_bytes: int = STACK_BYTES
 
     @property
     def results(self) -> tuple[Buffer, ...]:
@@ -345,12 +346,11 @@ class Kernel:
     @property
     def workspaces(self) -> tuple[Buffer, ...]:
         """Scratch that is not on the stack."""
-        return tuple(buffer for buffer in self.scratch if not is_on_stack(buffer))
+        return tuple(buffer for buffer in self.scratch if not self.is_on_stack(buffer))
 
-
-def is_on_stack(scratch: Buffer) -> bool:
-    size = scratch.bytes.constant
-    return size is not None and size <= STACK_BYTES
+    def is_on_stack(self, scratch: Buffer) -> bool:
+        size = scratch.bytes.constant
+        return size is not None and size <= self.stack_bytes
 
 
 def workspace_bytes(scratch: Buffer) -> Dim:

@@ -11,6 +11,7 @@ from typing import assert_never
 
 from anyshape.ir.types import shape_text
 from anyshape.loop.ir import (
+    STACK_BYTES,
     Apply,
     Bind,
     Buffer,
@@ -45,6 +46,7 @@ def kernel_text(kernel: Kernel) -> str:
     lines += [f"{INDENT}scratch {_buffer(buffer)}" for buffer in kernel.scratch]
     lines += [f"{INDENT}streams if {kernel.streams}"] * (kernel.streams != 0)
     lines += [f"{INDENT}native {kernel.native}"] * bool(kernel.native)
+    lines += [f"{INDENT}stack {kernel.stack_bytes} bytes"] * (kernel.stack_bytes != STACK_BYTES)
     lines += [INDENT + line for statement in kernel.body for line in _lines(statement)]
     return "\n".join([*lines, "}"]) + "\n"
 

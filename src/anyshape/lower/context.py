@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import assert_never, cast
 
+from anyshape.base.errors import MissingRuleError
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
 from anyshape.ir.types import DType, Shape, f32
@@ -110,7 +111,7 @@ class Lowering:
         if value in self.given:
             return self.cast(self.let(Load(self.given[value], index)), value.tensor.dtype)
         if node.op is not PARAM:
-            return RULES[node.op.name](self, node, index, conditions)
+            return rule_of(node)(self, node, index, conditions)
         buffer = self.buffers[cast(ParamAttrs, node.attrs).index]
         load = Load(buffer, index)
         return self.let(
@@ -296,6 +297,13 @@ def wide_of(dtype: DType) -> DType:
 IndexRule = Callable[[Lowering, Node, Index, Conditions], Scalar]
 
 RULES: dict[str, IndexRule] = {}
+
+
+def rule_of(node: Node) -> IndexRule:
+    found = RULES.get(node.op.name)
+    if found is None:
+        raise MissingRuleError(node.op.name, "lowering rule")
+    return found
 
 
 def rule(name: str) -> Callable[[IndexRule], IndexRule]:

@@ -15,8 +15,9 @@ and that group can take it:
   - an attention takes along what leaves its columns last, and any views in front of it;
   - a grouped dot reads its operands from memory as they are, and constant weights transposed.
 
-Aliases belong to no group. What is neither map nor loop stays alone. No group is longer than pays
-(`MOST_OPS`), so that kernels and the time to compile one are bounded, however long a graph is.
+Aliases belong to no group. What is neither map nor loop stays alone, and so does an elementwise op
+without machine code (`native_ops.py`). No group is longer than pays (`MOST_OPS`), so that kernels
+and the time to compile one are bounded, however long a graph is.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from anyshape.passes.cheap_ops import CHEAP
 from anyshape.passes.dot_epilogue import epilogue_orders, has_run_at_end
 from anyshape.passes.dot_prologue import DotSides, dot_sides, objection_to_prologue
 from anyshape.passes.matrix_sides import Side, reads_as_matrices, side_of
+from anyshape.passes.native_ops import has_code
 from anyshape.passes.strided_view import is_view
 from anyshape.sym import Answer, Equal, FactScope
 
@@ -46,7 +48,8 @@ LLVM's time for each op begins to grow. The pass over memory that a cut costs is
 
 
 def is_map(node: Node) -> bool:
-    return bool(node.op.traits & MAP) and not node.op.has(Trait.ALIAS) and not node.late
+    is_one = bool(node.op.traits & MAP) and has_code(node)
+    return is_one and not node.op.has(Trait.ALIAS) and not node.late
 
 
 def is_loop(node: Node) -> bool:

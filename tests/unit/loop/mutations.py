@@ -30,6 +30,8 @@ def _changed(value: Any, place: str) -> Iterator[tuple[str, Any]]:
     match value:
         case bool():
             yield place, not value
+        case int():
+            yield place, value + 1
         case str():
             yield place, value + "0"
         case Dim():

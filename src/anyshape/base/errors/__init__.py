@@ -25,6 +25,7 @@ from anyshape.base.errors.calls import (
 from anyshape.base.errors.code import (
     CodeError,
     CompileError,
+    MissingRuleError,
     UndefinedSymbolError,
 )
 from anyshape.base.errors.common import (
@@ -94,6 +95,7 @@ __all__ = [
     "InputError",
     "InsufficientMemoryError",
     "MemoryLimitError",
+    "MissingRuleError",
     "OperandError",
     "OptionError",
     "OutOfMemoryError",

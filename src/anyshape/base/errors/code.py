@@ -34,6 +34,21 @@ class UndefinedSymbolError(CompileError):
         )
 
 
+class MissingRuleError(CompileError):
+    """An op that was put into a kernel, though nothing says how it is computed there."""
+
+    def __init__(self, op: str, rule: str) -> None:
+        super().__init__(op, f"the op has no {rule}")
+        self.args = (op, rule)
+        self.op = op
+        self.rule = rule
+
+    def message(self) -> str:
+        return joined(
+            super().message(), f"fix: write the {self.rule}, or leave '{self.op}' out of kernels"
+        )
+
+
 class CodeError(AnyshapeError):
     """Object code that cannot be loaded, or that lacks a function."""
 

@@ -43,7 +43,7 @@ from anyshape.loop import (
     Store,
     Update,
 )
-from anyshape.loop.ir import is_on_stack, workspace_bytes
+from anyshape.loop.ir import workspace_bytes
 from anyshape.loop.verify import facts_of_task
 from anyshape.sym import Answer, Dim, Less, Prover, Symbol, product
 
@@ -91,7 +91,7 @@ def _scratch(
     """On the stack, or the worker's part of a workspace."""
     return {
         buffer.name: _on_stack(stack, buffer)
-        if is_on_stack(buffer)
+        if kernel.is_on_stack(buffer)
         else _part_of_worker(scope, buffer, pointers[buffer.name], worker)
         for buffer in kernel.scratch
     }

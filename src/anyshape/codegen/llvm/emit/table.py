@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from anyshape.base.errors import MissingRuleError
 from anyshape.codegen.llvm import math
 from anyshape.codegen.llvm.emit import arithmetic, convert, division, logic
 from anyshape.codegen.llvm.emit.arithmetic import Generator
@@ -65,5 +66,8 @@ def generate(
     """The code of one op, on operands of the given dtypes."""
     if op == "cast":
         return convert.cast(b, dtypes[0], result, args[0])
-    value = GENERATORS[op](b, dtypes[0], *args)
+    generator = GENERATORS.get(op)
+    if generator is None:
+        raise MissingRuleError(op, "generator")
+    value = generator(b, dtypes[0], *args)
     return value if op in _EXACT else convert.rounded(b, result, value)
