@@ -22,7 +22,7 @@ from numpy import ndarray
 
 from anyshape.api.arguments import Binder, sort_arguments
 from anyshape.api.traced import TracedProgram
-from anyshape.base.errors import DTypeError, TraceError
+from anyshape.base.errors import DTypeError, InputError, OptionError, TraceError
 from anyshape.base.fork_lock import WorkLock
 from anyshape.base.lazy import lazy_property
 from anyshape.base.location import caller_location
@@ -203,12 +203,24 @@ def jit(
     and so is an op without a native form. The rest is as in `compile`. With static parameters there
     are several Executables, and each has its own `result_cache` unless a `ResultCache` is given.
     """
-    predicates = (where,) if isinstance(where, str) else tuple(where)
+    if fn is not None and not callable(fn):
+        raise InputError("fn", f"is a {type(fn).__name__}, no function", "decorate a function")
+    predicates = (where,) if isinstance(where, str) else where
+    _check_items("axes", axes, Axis, 'a list of ash.Axis: [ash.Axis("seq", max=512)]')
+    _check_items("where", predicates, str, 'a predicate as text, or a list: ["kv == seq"]')
     strict = Choices.of(**chosen).strict
-    declarations = Declarations(tuple(axes), predicates, strict, caller_location())
+    declarations = Declarations(tuple(axes), tuple(predicates), strict, caller_location())
     make = functools.partial(compile_graph, options=options, **chosen)
 
     def wrap(function: Callable[..., Any]) -> Jitted[..., Any]:
         return Jitted(function, declarations, make)
 
     return wrap if fn is None else wrap(fn)
+
+
+def _check_items(option: str, given: object, kind: type, expected: str) -> None:
+    if not isinstance(given, (tuple, list)):
+        raise OptionError(option, repr(given), expected)
+    for item in cast(Sequence[object], given):
+        if not isinstance(item, kind):
+            raise OptionError(option, repr(item), expected)

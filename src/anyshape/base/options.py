@@ -16,6 +16,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from anyshape.base.errors import OptionError
 
@@ -37,6 +38,29 @@ class Options:
     threads: int = 0  # the most that any Executable may use; 0: the CPUs allowed to the process
     isa: str = ""  # instruction set of kernels, one that the CPU executes; "": the best of them
     calibrate: bool = True  # measure once what things cost, if there is a folder to keep it in
+
+    def __post_init__(self) -> None:
+        folder = cast(object, self.cache_dir)
+        if folder is not None and not isinstance(folder, Path):
+            raise OptionError(
+                "cache_dir", str(folder), "a pathlib.Path, or None to keep no kernels"
+            )
+        check_count("cache_bytes", self.cache_bytes, "a number of bytes")
+        check_count("threads", self.threads, "a number of threads, or 0 for all CPUs")
+        check_switch("perf_map", self.perf_map)
+        check_switch("calibrate", self.calibrate)
+
+
+def check_count(option: str, value: object, expected: str) -> None:
+    """Refuses what is no integer, or one below 0; a truth value is no number here."""
+    integer = hasattr(value, "__index__") and not isinstance(value, bool)
+    if not integer or cast(int, value) < 0:
+        raise OptionError(option, str(value), expected)
+
+
+def check_switch(option: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise OptionError(option, str(value), "True or False")
 
 
 def options_from_environment(environment: Mapping[str, str] = os.environ) -> Options:

@@ -6,11 +6,12 @@ Whoever takes choices as keywords declares `**chosen: Unpack[ChoiceArguments]` a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal, TypeAlias, TypedDict, Unpack, get_args
+from typing import Literal, TypeAlias, TypedDict, Unpack, cast, get_args
 
 from anyshape.base.errors import OptionError
+from anyshape.base.options import check_count, check_switch
 from anyshape.execute.result_cache import ResultCache
 
 ExecutorName: TypeAlias = Literal["native", "stepwise", "reference"]
@@ -54,16 +55,24 @@ class Choices:
         executors = get_args(ExecutorName)
         if self.executor not in executors:
             raise OptionError("executor", self.executor, f"one of {', '.join(executors)}")
-        if self.threads < 0:
-            raise OptionError(
-                "threads", str(self.threads), "a number of threads, or 0 for all CPUs"
-            )
+        check_count("threads", self.threads, "a number of threads, or 0 for all CPUs")
+        for name in ("strict", "deterministic", "wait_for_team"):
+            check_switch(name, getattr(self, name))
         for name in ("memory_limit", "result_cache"):
             value = getattr(self, name)
-            if isinstance(value, int) and value < 0:
-                raise OptionError(name, str(value), "a number of bytes")
-        if isinstance(self.donate, str):
-            raise OptionError("donate", self.donate, f"a tuple of names: ('{self.donate}',)")
+            if value is not None and not isinstance(value, ResultCache):
+                check_count(name, value, "a number of bytes")
+        self._check_names()
         if self.donate and self.result_cache is not None:
             expected = "left out where results are kept: a donated array may be one of them"
             raise OptionError("donate", ", ".join(self.donate), expected)
+
+    def _check_names(self) -> None:
+        if isinstance(self.donate, str):
+            raise OptionError("donate", self.donate, f"a tuple of names: ('{self.donate}',)")
+        names: object = self.donate
+        if not isinstance(names, (tuple, list, set, frozenset)):
+            raise OptionError("donate", repr(names), "a tuple of names of inputs")
+        for name in cast(Iterable[object], names):
+            if not isinstance(name, str):
+                raise OptionError("donate", repr(name), "a tuple of names of inputs")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, Unpack
 
+from anyshape.base.errors import OptionError
 from anyshape.base.options import Options, options_from_environment
 from anyshape.codegen.cache import object_cache
 from anyshape.codegen.compiler import Compiler
@@ -86,7 +87,10 @@ def compile_graph(
     donated = donated_inputs(graph, choices.donate)
     if choices.executor == "reference":
         return Executable(graph, graph, (), _remembering(graph, ReferenceExecutor(graph), choices))
-    options = options or options_from_environment()
+    if options is None:
+        options = options_from_environment()
+    elif not isinstance(options, Options):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError("options", repr(options), "an ash.Options")
     passed, donation = _passed(graph, donated)
     if choices.strict:
         refuse_host_nodes(passed.graph)

@@ -15,9 +15,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from anyshape.base.errors import OperandError, OutputError
+from anyshape.base.errors import OperandError, OptionError, OutputError
 from anyshape.execute.executor import Out
-from anyshape.execute.tensors import is_torch
+from anyshape.execute.tensors import is_masked, is_torch
 from anyshape.ir.graph import Graph
 from anyshape.ir.types import DTYPES, Array, TensorType, bf16
 from anyshape.runtime.failures import OutputUnfitError
@@ -28,6 +28,9 @@ _OVERLAP_WORK: Any = 10_000
 
 def destinations(out: Sequence[object], graph: str, types: Sequence[TensorType]) -> Out:
     """Arrays on the memory of one object or None for each result; the unfit are refused."""
+    given: object = out
+    if not isinstance(given, (tuple, list)):
+        raise OptionError("out", type(given).__name__, "a tuple with an array or None per result")
     if len(out) != len(types):
         problem = f"got {len(out)} arrays in out, expected {len(types)}"
         fix = "pass None for results that need no array"
@@ -76,6 +79,8 @@ def _writeable(thing: object, number: int, type_: TensorType) -> Array | None:
 
 
 def _array_on(thing: object, number: int, type_: TensorType) -> Array:
+    if is_masked(thing):
+        raise _error(number, str(type_), "a masked array, whose mask would stay as it is")
     if isinstance(thing, np.ndarray):
         return cast(Array, thing)
     tensor = cast(Any, thing)

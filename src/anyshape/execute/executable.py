@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, cast, overload
 
 from numpy import ndarray
 
-from anyshape.base.errors import AnyshapeError
+from anyshape.base.errors import AnyshapeError, InputError
 from anyshape.execute.background import BackgroundSpecialization
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.destinations import destinations, filled, unfit
 from anyshape.execute.executor import ExecutableMemory, Executor, StepRun
 from anyshape.execute.input_errors import in_words_of_model
 from anyshape.execute.specialization import Specialization
-from anyshape.execute.tensors import as_torch, is_torch, readable
+from anyshape.execute.tensors import as_torch, is_torch, readable, refuse_masked
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import entry_plan, tensor_inputs
 from anyshape.ir.types import TensorType
@@ -90,6 +90,10 @@ class Executable:
         the `memory_limit`; else the result is copied there. A call that is ended leaves anything
         in it.
         """
+        for array in arrays:
+            if type(array) is not ndarray:
+                refuse_masked(arrays, self._inputs)
+                break
         try:
             limits = UNLIMITED
             if deadline is not None or cancellation is not None or memory_limit is not None:
@@ -103,8 +107,14 @@ class Executable:
         except RuntimeFailure as failure:
             raise self._in_words_of_model(failure, arrays) from None
 
+    def _run_unlimited(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        try:
+            return self._run(arrays)
+        except RuntimeFailure as failure:
+            raise self._in_words_of_model(failure, arrays) from None
+
     def _call_with_tensors(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-        results = self.run(readable(arrays, self._inputs))
+        results = self._run_unlimited(readable(arrays, self._inputs))
         if not any(map(is_torch, arrays)):
             return results
         return tuple(result if is_torch(result) else as_torch(result) for result in results)
@@ -156,6 +166,7 @@ class Executable:
     ) -> tuple[Specialization, ...] | BackgroundSpecialization:
         """The bindings that calls will have, ahead of time; in the `background`, while calls go
         on, with a handle to wait for them, watch or cancel them."""
+        bindings = _mappings(bindings)
         if background:
             return BackgroundSpecialization(self.executor.specialize, bindings)
         return tuple(self.executor.specialize(binding) for binding in bindings)
@@ -215,3 +226,12 @@ class Executable:
         compiled = self.graph is not self.source
         nodes = host_nodes(self.graph.body) if compiled else ()
         return tuple(sorted(Counter(node.op.name for node in nodes).items()))
+
+
+def _mappings(bindings: object) -> list[Mapping[str, int]]:
+    given = list(cast(Iterable[object], bindings)) if isinstance(bindings, Iterable) else [bindings]
+    for binding in given:
+        if not isinstance(binding, Mapping):
+            problem = f"has a {type(binding).__name__} where a binding stands"
+            raise InputError("bindings", problem, "pass a list of dicts: [{'batch': 8}]")
+    return cast(list[Mapping[str, int]], given)

@@ -23,7 +23,7 @@ from anyshape.execute.tensors import shape_of
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Value
 from anyshape.ir.rewrite import Decision
-from anyshape.ir.types import Array
+from anyshape.ir.types import LARGEST_SIZE, Array
 from anyshape.loop.printer import kernel_text
 from anyshape.observe.explain import KernelSummary
 from anyshape.plan.schedule import Schedule, StepPlan, outputs_of
@@ -162,10 +162,14 @@ def complete_binding(symbols: Sequence[Symbol], sizes: Mapping[str, int], graph:
 
 
 def _size(name: str, size: SupportsIndex) -> int:
-    try:
-        return index(size)
-    except TypeError:
-        raise DimError(f"{name}={size!r}", "a size is an integer") from None
+    """Below 0 the binding refuses it, in the words of the axis."""
+    if isinstance(size, bool) or not hasattr(size, "__index__"):
+        raise DimError(f"{name}={size!r}", "a size is an integer", f"pass an integer for {name}")
+    number = index(size)
+    if number > LARGEST_SIZE:
+        problem = f"a size is at most {LARGEST_SIZE}"
+        raise DimError(f"{name}={number}", problem, f"pass a smaller {name}")
+    return number
 
 
 def _with_derived(given: Binding, graph: Graph) -> Binding:

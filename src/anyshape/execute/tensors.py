@@ -36,6 +36,8 @@ def readable(arrays: Sequence[object], inputs: Inputs) -> tuple[object, ...]:
 def _readable(thing: object, number: int, inputs: Inputs) -> object:
     if type(thing) is np.ndarray:
         return thing
+    if is_masked(thing) and number < len(inputs):
+        raise _masked(inputs[number][0])
     if is_torch(thing):
         tensor = cast(Any, thing)
         if tensor.is_cpu and not tensor.requires_grad:
@@ -47,6 +49,23 @@ def _readable(thing: object, number: int, inputs: Inputs) -> object:
     if number >= len(inputs):
         return thing  # the runtime counts them
     raise _refused(thing, *inputs[number])
+
+
+def is_masked(thing: object) -> bool:
+    """Whether it is NumPy's array with a mask, of which the runtime would see the elements only."""
+    masked = modules.get("numpy.ma")  # as with torch: its class is there before any array is
+    return masked is not None and isinstance(thing, masked.MaskedArray)
+
+
+def refuse_masked(arrays: Sequence[object], inputs: Inputs) -> None:
+    for number, array in enumerate(arrays[: len(inputs)]):
+        if is_masked(array):
+            raise _masked(inputs[number][0])
+
+
+def _masked(name: str) -> InputError:
+    fix = f"pass {name}.filled(value), and its mask as an input of its own"
+    return InputError(name, "is a masked array, whose mask would be lost", fix)
 
 
 def _refused(thing: Any, name: str, type_: TensorType) -> InputError:

@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from anyshape.base.errors import DTypeError
+from anyshape.base.errors import DimError, DTypeError
 from anyshape.sym import HOLE, Dim, DimLike, Symbol, product
 
 Array = npt.NDArray[Any]
@@ -100,9 +100,25 @@ def dtype_of(array: Array, subject: str = "array") -> DType:
     return found
 
 
+LARGEST_SIZE = 2**63 - 1
+
+
 def make_shape(items: tuple[ShapeItem, ...]) -> Shape:
     """Dims from integers, names, expressions and None."""
-    return tuple(HOLE if item is None else Dim.of(item) for item in items)
+    return tuple(HOLE if item is None else _declared(Dim.of(item)) for item in items)
+
+
+def _declared(dim: Dim) -> Dim:
+    if problem := no_size(dim):
+        raise DimError(str(dim), problem, "use a name or None for a size that varies")
+    return dim
+
+
+def no_size(dim: Dim) -> str:
+    """Why a number can be the size of nothing; empty for all others."""
+    if dim.constant is None or 0 <= dim.constant <= LARGEST_SIZE:
+        return ""
+    return "a size is not negative" if dim.constant < 0 else f"a size is at most {LARGEST_SIZE}"
 
 
 def shape_text(shape: Shape) -> str:

@@ -1,6 +1,8 @@
-"""Passes: one per file, and the order they run in.
+"""Passes: one per file.
 
-`PIPELINE` is the whole of it; each position has its reason.
+`PIPELINE` is the part that simplifies a graph, whoever runs it; each position has its reason. The
+whole order, with what comes before and what makes kernels of the result, is `PASSES` in
+`execute/compile.py`.
 """
 
 from anyshape.passes.canonicalize import Canonicalize

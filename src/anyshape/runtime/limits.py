@@ -8,10 +8,12 @@ next run is as good as any.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from time import monotonic_ns
 from typing import Final, Literal
 
 from anyshape.base.errors import CancelledError, DeadlineError, OptionError
+from anyshape.base.options import check_count
 from anyshape.runtime import _native
 
 _NANOSECONDS: Final = 1e9
@@ -43,6 +45,11 @@ class Cancellation:
         return self.native.cancelled
 
 
+def _is_duration(seconds: object) -> bool:
+    """A number that is not negative; NaN is none."""
+    return not isinstance(seconds, bool) and isinstance(seconds, Real) and float(seconds) >= 0
+
+
 @dataclass(frozen=True, slots=True)
 class RunLimits:
     """What may end one call. `deadline` is in seconds from `started_ns`, on the monotonic clock."""
@@ -58,10 +65,12 @@ class RunLimits:
         cancellation: Cancellation | None,
         memory_limit: int | None = None,
     ) -> RunLimits:
-        if deadline is not None and not deadline >= 0:  # NaN is refused too
+        if deadline is not None and not _is_duration(deadline):
             raise OptionError("deadline", str(deadline), "a number of seconds, at least 0")
-        if memory_limit is not None and memory_limit < 0:
-            raise OptionError("memory_limit", str(memory_limit), "a number of bytes")
+        if memory_limit is not None:
+            check_count("memory_limit", memory_limit, "a number of bytes")
+        if cancellation is not None and not isinstance(cancellation, Cancellation):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise OptionError("cancellation", str(cancellation), "an ash.Cancellation")
         return RunLimits(monotonic_ns(), deadline, cancellation, memory_limit)
 
     @property

@@ -11,8 +11,10 @@ and every likely size is. 0 and 1 are sizes like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
+from numbers import Integral
+from typing import NoReturn, cast
 
 from anyshape.base.errors import AxisDeclarationError
 from anyshape.base.lexer import Cursor, TokenKind
@@ -33,6 +35,7 @@ class Axis:
     ranges: Sequence[Range] = ()
 
     def __post_init__(self) -> None:
+        self._check_types()
         put = object.__setattr__
         given = (self.min, self.max)
         ranges = tuple(self.ranges) or (given,)
@@ -48,8 +51,28 @@ class Axis:
         put(self, "likely", tuple(dict.fromkeys(self.likely)))
         self._check_values()
 
-    def _refuse(self, problem: str, fix: str) -> None:
+    def _refuse(self, problem: str, fix: str) -> NoReturn:
         raise AxisDeclarationError(self.name, problem, fix)
+
+    def _check_types(self) -> None:
+        name = cast(object, self.name)
+        if not isinstance(name, str) or not name:
+            raise AxisDeclarationError(str(name), "has no name", "give it a name that is a str")
+        for pair in self._listed("ranges", "pairs (low, high)"):
+            if not isinstance(pair, tuple) or len(cast(Sized, pair)) != 2:
+                self._refuse(f"has the range {pair!r}", "give ranges as pairs (low, high)")
+        ends = [end for pair in self.ranges for end in pair]
+        bounds = [end for end in (self.max, *ends) if end is not None]
+        likely = self._listed("likely", "sizes")
+        for size in (self.min, self.multiple_of, *bounds, *likely):
+            if isinstance(size, bool) or not isinstance(size, Integral):
+                self._refuse(f"has {size!r} where a size stands", "use integers")
+
+    def _listed(self, field: str, what: str) -> Sequence[object]:
+        value: object = getattr(self, field)
+        if not isinstance(value, (tuple, list)):
+            self._refuse(f"has {field}={value!r}", f"give a list of {what}")
+        return cast(Sequence[object], value)
 
     def _check_range(self, lo: int, hi: int | None) -> None:
         if lo < 0 or (hi is not None and hi < 0):

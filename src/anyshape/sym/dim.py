@@ -19,7 +19,8 @@ from numbers import Integral
 from typing import ClassVar, Final, TypeVar
 from weakref import WeakValueDictionary
 
-from anyshape.base.errors import DimError
+from anyshape.base.errors import DimError, DimTooLargeError, DimTypeError
+from anyshape.base.errors.common import shortened
 from anyshape.base.fork_lock import fork_lock
 from anyshape.base.lexer import Cursor
 from anyshape.sym.choice import broadcast_of, maximum_of, minimum_of
@@ -42,6 +43,10 @@ from anyshape.sym.terms import (
     terms_key,
     times,
 )
+
+MAX_TERMS: Final = 1 << 14
+"""How many terms a product may have before equal ones are put together. Each factor `(a + b)` of a
+product doubles them: without an end, a short text would fill all memory."""
 
 _LOCK = fork_lock()
 _R = TypeVar("_R")
@@ -119,12 +124,9 @@ class Dim:
         if isinstance(value, Symbol):
             return cls.of_factor(value)
         if isinstance(value, str):
-            cursor = Cursor(value)
-            tree = read_tree(cursor)
-            cursor.expect_end()
-            return dim_of_tree(tree)
+            return _read(value)
         if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(f"a dim is an integer, a name or an expression, not {value!r}")
+            raise DimTypeError(repr(value), "is no size")
         constant = value.__index__()
         return cls._intern(((ONE, constant),) if constant else ())
 
@@ -210,6 +212,8 @@ class Dim:
 
     @_between_sizes
     def __mul__(self, other: Dim) -> Dim:
+        if len(self.terms) * len(other.terms) > MAX_TERMS:
+            raise _too_large(self, other)
         return Dim._intern(times(self.terms, other.terms))
 
     __radd__ = __add__
@@ -335,6 +339,23 @@ _FUNCTIONS: dict[str, Callable[..., Dim]] = {
 
 
 # --- helpers ------------------------------------------------------------------------------------
+
+
+def _read(text: str) -> Dim:
+    cursor = Cursor(text)
+    try:
+        tree = read_tree(cursor)
+        cursor.expect_end()
+        return dim_of_tree(tree)
+    except RecursionError:
+        cursor.fail("the dim is nested too deeply", "name its parts as axes", cursor.last)
+
+
+def _too_large(left: Dim, right: Dim) -> DimTooLargeError:
+    terms = len(left.terms) * len(right.terms)
+    problem = f"this product has {terms:,} terms as a sum, more than {MAX_TERMS:,}"
+    shown = " * ".join(shortened(dim.text_as_operand, 80) for dim in (left, right))
+    return DimTooLargeError(shown, problem, "name one of its factors as an axis of its own")
 
 
 def _operand(value: Dim | int, other: Dim) -> Dim:

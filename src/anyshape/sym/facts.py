@@ -27,10 +27,8 @@ from anyshape.sym.text import read_predicate
 class Origin(Enum):
     """Who stated a fact."""
 
-    USER = "user"
-    OP = "op"
-    FRONTEND = "frontend"
-    OBSERVED = "observed"
+    USER = "user"  # in an annotation, in `axes=` or `where=`, or in text without provenance
+    OP = "op"  # what an op requires of its sizes: checked by each call
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from itertools import count
 
 from anyshape.base.errors import (
     AxisNameConflictError,
+    DimTooLargeError,
     FactConflictError,
     RequirementError,
     UnprovableError,
@@ -88,6 +89,12 @@ class FactScope:
     def child(self) -> FactScope:
         return FactScope(self, strict=self._strict, distinct_names=self._distinct_names)
 
+    def trial(self) -> FactScope:
+        """A child to try facts on: nothing that is told to it stays in this tree."""
+        trial = self.child()
+        trial._shared = _Fresh()
+        return trial
+
     # --- asking -------------------------------------------------------------------------------
 
     @property
@@ -102,7 +109,10 @@ class FactScope:
         return self._own_prover
 
     def proves(self, predicate: Predicate) -> Answer:
-        return self._prover.proves(predicate)
+        try:
+            return self._prover.proves(predicate)
+        except DimTooLargeError:  # a step of a proof, not the question
+            return Answer.UNKNOWN
 
     def bounds(self, dim: Dim) -> tuple[int | None, int | None]:
         return self._prover.bounds(dim)

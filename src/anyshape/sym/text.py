@@ -37,7 +37,10 @@ def read_predicate(cursor: Cursor) -> Predicate:
 
 def parse_predicate(text: str) -> Predicate:
     cursor = Cursor(text)
-    predicate = read_predicate(cursor)
+    try:
+        predicate = read_predicate(cursor)
+    except RecursionError:
+        cursor.fail("the predicate is nested too deeply", "name its parts as axes", cursor.last)
     cursor.expect_end()
     return predicate
 

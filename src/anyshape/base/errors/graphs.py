@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anyshape.base.errors.common import AnyshapeError, at, joined
+from anyshape.base.errors.common import AnyshapeError, at, joined, shortened
 from anyshape.base.location import Location
 
 
@@ -57,23 +57,35 @@ class OperandError(AnyshapeError):
         )
 
 
+_SHOWN = 120
+"""Characters of a line of text that an error shows."""
+
+
 class TextError(AnyshapeError):
-    """Malformed text: line, column and a caret under the offending place."""
+    """Malformed text: line, column and a caret under the offending place.
+
+    `source` is the line, or what is around the place if the line is long.
+    """
 
     def __init__(self, problem: str, line: int, column: int, source: str, hint: str = "") -> None:
-        super().__init__(problem, line, column, source)
+        start = max(0, column - 1 - _SHOWN // 2) if len(source) > _SHOWN else 0
+        excerpt = source[start : start + _SHOWN]
+        super().__init__(problem, line, column, excerpt)
         self.problem = problem
         self.line = line
         self.column = column
-        self.source = source
+        self.source = excerpt
         self.hint = hint
+        self._caret = column - 1 - start
+        self._before = "… " if start else ""
+        self._after = " …" if start + _SHOWN < len(source) else ""
 
     def message(self) -> str:
         return joined(
-            f"line {self.line}, column {self.column}: {self.problem}",
-            f"  {self.source}",
-            "  " + " " * (self.column - 1) + "^",
-            f"fix: {self.hint}" if self.hint else None,
+            f"line {self.line}, column {self.column}: {shortened(self.problem, 300)}",
+            f"  {self._before}{self.source}{self._after}",
+            "  " + " " * (len(self._before) + self._caret) + "^",
+            f"fix: {shortened(self.hint, 500)}" if self.hint else None,
         )
 
 

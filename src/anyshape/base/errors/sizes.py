@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anyshape.base.errors.common import AnyshapeError, at, joined
+from anyshape.base.errors.common import AnyshapeError, at, joined, shortened
 from anyshape.base.location import Location
 
 
 class DimError(AnyshapeError):
     """A size expression that has no value: division by zero, sizes that cannot broadcast."""
 
-    def __init__(self, expression: str, problem: str) -> None:
+    def __init__(self, expression: str, problem: str, fix: str = "") -> None:
         super().__init__(expression, problem)
         self.expression = expression
         self.problem = problem
+        self.fix = fix
 
     def message(self) -> str:
-        return f"dim '{self.expression}': {self.problem}"
+        fix = f"fix: {self.fix}" if self.fix else None
+        return joined(f"dim '{shortened(self.expression, 200)}': {self.problem}", fix)
+
+
+class DimTypeError(DimError, TypeError):
+    """Something that stands where a size should, and is none."""
+
+    def message(self) -> str:
+        fix = "use an integer, the name of an axis, or an expression over names"
+        return joined(
+            f"a dim is an integer, a name or an expression, not {self.expression}", f"fix: {fix}"
+        )
+
+
+class DimTooLargeError(DimError):
+    """A product of sums that has too many terms when it is written as one sum."""
 
 
 class AxisDeclarationError(AnyshapeError, ValueError):
@@ -85,6 +101,12 @@ class FactConflictError(ShapeError):
         self.old_source = old_source
 
     def message(self) -> str:
+        if not self.old:
+            return joined(
+                f"'{self.new}' holds for no sizes",
+                f"  it comes from {self.new_source}",
+                "fix: drop or correct it",
+            )
         return joined(
             f"contradictory facts: '{self.new}' cannot hold together with '{self.old}'",
             f"  '{self.new}' comes from {self.new_source}",

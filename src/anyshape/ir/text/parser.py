@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from anyshape.base.errors import AttributeValueError
+from anyshape.base.errors import AttributeValueError, AxisDeclarationError, InputError
 from anyshape.base.lexer import Cursor, Token, TokenKind
 from anyshape.base.location import Location
 from anyshape.ir.attrs import AttrValue, make_attrs, schema
@@ -29,13 +29,15 @@ from anyshape.ir.node import LateAxis, Locations, Node, Region, Value
 from anyshape.ir.opdef import AnyOp, lookup
 from anyshape.ir.text.printer import types_text
 from anyshape.ir.text.values import read_dtype, read_list, read_shape, read_value
-from anyshape.ir.types import TOKEN, TensorType, Type
+from anyshape.ir.types import TOKEN, TensorType, Type, no_size
 from anyshape.ir.verify import provably_same
-from anyshape.sym import HOLE, Facts, FactScope, Prover, Symbol, read_dim, read_facts
+from anyshape.sym import HOLE, Facts, FactScope, Symbol, read_dim, read_facts
 
 
 def parse(text: str, weights: WeightStore | None = None, file: str = "<text>") -> Graph:
     """The graph that `text` describes; `weights` holds the buffers its constants refer to."""
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InputError("text", f"is a {type(text).__name__}, no text", _decoding(text))
     store = WeightStore() if weights is None else weights
     fresh = [Symbol(name) for name in re.findall(r"\?[0-9]+", text)]
     cursor = Cursor(text)
@@ -45,17 +47,25 @@ def parse(text: str, weights: WeightStore | None = None, file: str = "<text>") -
         cursor.fail("regions or dims are nested too deeply", token=cursor.last)
 
 
-def _consistent(facts: Facts) -> Facts:
-    """Refuses facts that contradict each other: text may be written by hand."""
-    repeated = len({axis.symbol for axis in facts.axes}) < len(facts.axes)
-    predicates = [fact.predicate for fact in facts.facts]
-    if repeated or Prover(facts.axes, predicates).is_contradictory:
-        scope = FactScope()  # told one after the other, the first that does not fit is named
-        for axis in facts.axes:
-            scope.declare(axis)
-        for fact in facts.facts:
-            where = Location(fact.where) if fact.where else None
-            scope.assume(fact.predicate, origin=fact.origin, words=fact.words, where=where)
+def _decoding(text: object) -> str:
+    bytes_ = isinstance(text, (bytes, bytearray))
+    return "pass text.decode()" if bytes_ else "pass what graph.as_text() gives, a str"
+
+
+def _consistent(facts: Facts, scope: FactScope) -> Facts:
+    """Refuses facts that contradict each other or what `scope` knows: text may be written by hand.
+
+    They are told one after the other, as `where=` tells them; the first that does not fit is named.
+    """
+    declared: set[Symbol] = set()
+    for axis in facts.axes:
+        scope.declare(axis)
+        if axis.symbol in declared:
+            raise AxisDeclarationError(axis.name, "is declared twice", "declare it once")
+        declared.add(axis.symbol)
+    for fact in facts.facts:
+        where = Location(fact.where) if fact.where else None
+        scope.assume(fact.predicate, origin=fact.origin, words=fact.words, where=where)
     return facts
 
 
@@ -67,7 +77,7 @@ class _Parser:
 
     def graph(self, fresh: Sequence[Symbol]) -> Graph:
         """`fresh` are the unnamed symbols that the text uses; new ones must differ from them."""
-        facts = _consistent(read_facts(self.cursor))
+        facts = _consistent(read_facts(self.cursor), FactScope())
         self.cursor.expect("graph", "a text is 'axes {…}', 'facts {…}' and one 'graph name(…)'")
         name = self._name("the name of the graph")
         params, declared = self._signature()
@@ -98,7 +108,7 @@ class _Parser:
         self.cursor.expect(label, f"this op has a region '{label}'")
         params, declared = self._signature()
         self.cursor.expect("{")
-        inner = outer.nested(_consistent(read_facts(self.cursor)))
+        inner = outer.nested(_consistent(read_facts(self.cursor), outer.scope.trial()))
         return inner.region(self._body(inner, params, declared))
 
     def _body(
@@ -196,11 +206,14 @@ class _Parser:
         )
 
     def _type(self) -> Type:
-        return (
-            TOKEN
-            if self.cursor.accept("token")
-            else TensorType(read_dtype(self.cursor), read_shape(self.cursor))
-        )
+        if self.cursor.accept("token"):
+            return TOKEN
+        dtype, start = read_dtype(self.cursor), self.cursor.peek()
+        shape = read_shape(self.cursor)
+        for dim in shape:
+            if problem := no_size(dim):
+                self.cursor.fail(f"'{dim}': {problem}", "use a name for a size that varies", start)
+        return TensorType(dtype, shape)
 
     def _name(self, what: str) -> str:
         token = self.cursor.next()
