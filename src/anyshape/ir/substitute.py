@@ -1,11 +1,13 @@
-"""Replacing symbols throughout a region: types, attributes, facts and nested regions."""
+"""Replacing symbols throughout a region: types, attributes, facts and nested regions. Or dims: of a
+region without facts, late sizes and regions inside."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from anyshape.ir.attrs import map_dims
 from anyshape.ir.node import Locations, Node, Region, Value
+from anyshape.ir.types import TensorType, Type
 from anyshape.sym import Dim, Symbol
 
 
@@ -42,3 +44,24 @@ def _substitute_node(
         (substitute_region(inner, dims, locations) for inner in node.regions),
         (late.substitute(dims) for late in node.late),
     )
+
+
+def map_region(region: Region, change: Callable[[Dim], Dim]) -> Region:
+    """The region with `change` applied to every dim of its types and attributes."""
+    nodes: dict[Node, Node] = {}
+    for node in region.nodes():
+        nodes[node] = Node.make(
+            node.op,
+            (Value(nodes[value.node], value.index) for value in node.operands),
+            map_dims(node.attrs, change),
+            (_map_type(type_, change) for type_ in node.types),
+        )
+    params = tuple(_map_type(type_, change) for type_ in region.params)
+    results = tuple(Value(nodes[value.node], value.index) for value in region.results)
+    return Region(params, results, region.facts)
+
+
+def _map_type(type_: Type, change: Callable[[Dim], Dim]) -> Type:
+    if not isinstance(type_, TensorType):
+        return type_
+    return type_.with_shape(tuple(map(change, type_.shape)))

@@ -3,6 +3,26 @@
 Importing this package fills the table of index rules.
 """
 
-from anyshape.lower import cumulative, dot, elementwise, indexing, movement, random, reduce, source
+from anyshape.lower import (
+    cumulative,
+    dot,
+    elementwise,
+    indexing,
+    movement,
+    parts,
+    random,
+    reduce,
+    source,
+)
 
-__all__ = ["cumulative", "dot", "elementwise", "indexing", "movement", "random", "reduce", "source"]
+__all__ = [
+    "cumulative",
+    "dot",
+    "elementwise",
+    "indexing",
+    "movement",
+    "parts",
+    "random",
+    "reduce",
+    "source",
+]

@@ -4,6 +4,8 @@ for j < strip                     a vector loop, if another axis is the last
   for i < n with total
     total <- x[i, j]
     y[i, j] = total
+
+In parts, a task walks along one part of the axis, and adds the totals of those before it.
 """
 
 from __future__ import annotations
@@ -15,18 +17,24 @@ from anyshape.ir.node import Node
 from anyshape.loop import Buffer, For, Scalar, Statement
 from anyshape.loop.ir import Index
 from anyshape.loop.merge import flattened
-from anyshape.lower.context import RULES, Conditions, Level, Lowering, wide_of
+from anyshape.lower.context import RULES, Conditions, Level, Lowering, rule
+from anyshape.lower.parts import part_range
+from anyshape.lower.reduce import COMBINE as FUNCTIONS
 from anyshape.lower.row import STRIP_WIDTH, stores
 from anyshape.lower.tasks import Indices, Work, of_strip, one_each, place_of, strips
-from anyshape.ops.cumulative import CumulativeAttrs
+from anyshape.ops.cumulative import CumulativeAttrs, running_dtype
+from anyshape.ops.parts import PartCumulativeAttrs
+from anyshape.sym import Dim, Symbol
 
 COMBINE = {"cumsum": "add", "cumprod": "mul", "cummax": "maximum", "cummin": "minimum"}
+PART = Symbol("p")
 
 
 def cumulative(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
     """The total so far, at the index that the loop around has come to."""
     attrs, dtype = cast(CumulativeAttrs, node.attrs), node.result().tensor.dtype
-    value = low.cast(low.at(node.operands[0], index, conditions), wide_of(dtype))
+    wide = running_dtype(node.op.name, dtype)
+    value = low.cast(low.at(node.operands[0], index, conditions), wide)
     total = low.running(COMBINE[node.op.name], value, exclusive=attrs.exclusive)
     return low.cast(total, dtype)
 
@@ -35,24 +43,48 @@ for _name in COMBINE:
     RULES[_name] = cumulative
 
 
+@rule("part_cumulative")
+def part_cumulative(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
+    """The total within the part so far, and those of the parts before the one that the task is."""
+    attrs, dtype = cast(PartCumulativeAttrs, node.attrs), node.result().tensor.dtype
+    x, totals = node.operands
+    wide, op = totals.tensor.dtype, FUNCTIONS[attrs.function]
+    part, row = Dim.of(PART), (*index[: attrs.axis], *index[attrs.axis + 1 :])
+    first, others = (part + 1, attrs.parts - 1 - part) if attrs.reverse else (Dim.of(0), part)
+
+    def element(chosen: list[Dim]) -> Scalar:
+        return low.at(totals, (first + chosen[0], *row))
+
+    before = low.accumulate(op, wide, [others], (part, *row), element)
+    value = low.cast(low.at(x, index, conditions), wide)
+    total = low.running(op, value, exclusive=attrs.exclusive)
+    return low.cast(low.apply(op, (before, total), wide), dtype)
+
+
 def cumulative_node(nodes: Sequence[Node]) -> Node | None:
     """The cumulative op of a region; fusion puts no two into one."""
-    return next((node for node in nodes if node.op.name in COMBINE), None)
+    named = (*COMBINE, "part_cumulative")
+    return next((node for node in nodes if node.op.name in named), None)
 
 
 def cumulative_work(low: Lowering, outputs: Sequence[Buffer], indices: Indices, node: Node) -> Work:
     """The results have the shape of the op: what follows it is elementwise."""
-    attrs = cast(CumulativeAttrs, node.attrs)
+    attrs = cast(CumulativeAttrs | PartCumulativeAttrs, node.attrs)
     walked = indices[attrs.axis]
     last = indices[-1:] if attrs.axis != len(indices) - 1 else ()
     outer = tuple(pair for pair in indices if pair != walked and pair not in last)
+    start, extent = Dim.of(0), walked[1]
+    if isinstance(attrs, PartCumulativeAttrs):
+        outer = (*outer, (PART, attrs.parts))
+        start, extent = part_range(walked[1], attrs.length, Dim.of(PART))
     low.levels += [Level({index for index, _ in part}) for part in (outer, last, (walked,))]
+    step = Dim.of(walked[0])
+    at = start + (extent - 1 - step if attrs.reverse else step)
     place = place_of(indices)
-    if attrs.reverse:
-        place = (*place[: attrs.axis], walked[1] - 1 - place[attrs.axis], *place[attrs.axis + 1 :])
+    place = (*place[: attrs.axis], at, *place[attrs.axis + 1 :])
     low.levels[-1].body += stores(low, outputs, place)
     before = flattened([s for level in low.levels[:-1] for s in level.body])
-    loop = For(*walked, flattened(low.levels[-1].body), tuple(low.totals))
+    loop = For(walked[0], extent, flattened(low.levels[-1].body), tuple(low.totals))
     body: tuple[Statement, ...] = (*before, loop)
     if not last:
         return one_each(outer, body)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from anyshape.ir.node import Region
+from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import Trait
 from anyshape.ir.substitute import substitute_region
 from anyshape.ir.types import TensorType, Type
@@ -23,7 +23,7 @@ from anyshape.lower.attention_form import attention_form
 from anyshape.lower.attention_variants import attention_variants
 from anyshape.lower.context import Lowering
 from anyshape.lower.cumulative import cumulative_node, cumulative_work
-from anyshape.lower.effort import Effort, Variant
+from anyshape.lower.effort import Effort, Variant, region_effort
 from anyshape.lower.grouped import GroupedPlan, grouped_form, grouped_kernel
 from anyshape.lower.map import map_work
 from anyshape.lower.matrix import matrix_kernel
@@ -33,6 +33,13 @@ from anyshape.lower.matrix_plan import MatrixPlan
 from anyshape.lower.matrix_run import RUNS
 from anyshape.lower.order import sorting
 from anyshape.lower.packing import Packing
+from anyshape.lower.parts import (
+    ranks,
+    sizes_of_parts,
+    staged_node,
+    with_sizes_of_parts,
+    without_stages,
+)
 from anyshape.lower.row import kept_indices, row_work
 from anyshape.lower.scatter import scatter_node, scatter_work
 from anyshape.lower.tasks import TASK, Indices, Work
@@ -60,6 +67,7 @@ class Lowered:
     name: str = "plain"
     effort: Effort | None = None  # None: what the region's ops say
     others: tuple[Variant, ...] = ()  # level 2 takes the cheapest of the kernel and these
+    ranks: tuple[Dim, ...] = ()  # or the one of the lowest rank, if there are ranks
 
     @property
     def names(self) -> dict[Symbol, Dim]:
@@ -81,19 +89,27 @@ def lower_region(
     in_order = sorting(region)
     if in_order is not None:
         return Lowered(in_order.kernel, in_order.sizes)
+    own_sizes = sizes_of_parts(region)
+    if own_sizes:
+        region = with_sizes_of_parts(region, own_sizes)
     symbols = size_symbols(region)
     sizes = tuple(Symbol(f"n{number}") for number in range(len(symbols)))
     names = {symbol: Dim.of(size) for symbol, size in zip(symbols, sizes, strict=True)}
     known = _renamed(facts, names)
+    own_axes = tuple(Axis(str(names[symbol])) for symbol in own_sizes if symbol in names)
+    known = replace(known, axes=(*known.axes, *own_axes))
     outer = FactScope.of(known, distinct_names=False)
     local = expanded_region(substitute_region(region, names), outer, CONTRACTIONS)
-    dims = tuple(Dim.of(symbol) for symbol in symbols)
+    dims = tuple(own_sizes.get(symbol, Dim.of(symbol)) for symbol in symbols)
     attention = attention_form(local)
     if not isinstance(attention, str):
         buffers = _buffers(local)
         own, *others = attention_variants(attention, tiling, *buffers, known, sizes)
         return Lowered(own.kernel, dims, {}, own.name, own.effort, tuple(others))
     local = expanded_region(local, outer)
+    staged = staged_node(local)
+    if staged is not None:
+        return _staged(local, staged, known, sizes, dims)
     return (
         _grouped_product(local, constants, tiling, known, sizes, dims)
         or _matrix_product(local, constants, tiling, known, sizes, dims)
@@ -103,6 +119,17 @@ def lower_region(
 
 Dims = tuple[Dim, ...]
 Sizes = tuple[Symbol, ...]
+
+
+def _staged(region: Region, staged: Node, facts: Facts, sizes: Sizes, dims: Dims) -> Lowered:
+    """Both ways to compute what is staged, of which sizes allow one."""
+    ways = [without_stages(region, staged, way) for way in range(2)]
+    kernels = [_kernel(way, facts, sizes) for way in ways]
+    efforts = [region_effort(way) for way in ways]
+    others = (Variant("parts", kernels[1], efforts[1]),)
+    names = dict(zip(sizes, dims, strict=True))
+    order = tuple(rank.substitute(names) for rank in ranks(staged))
+    return Lowered(kernels[0], dims, {}, "whole", efforts[0], others, order)
 
 
 def _grouped_product(

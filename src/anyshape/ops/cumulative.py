@@ -1,7 +1,8 @@
 """Cumulative ops along one axis: each element combines those before it and, unless `exclusive`,
 itself. `reverse` starts from the end.
 
-Results have the operand's dtype; 16-bit floats accumulate in f32. An exclusive sum starts with the
+Results have the operand's dtype. Sums and products of f32 accumulate in f64, those of 16-bit floats
+in f32: a total that grows would lose what is added to it. An exclusive sum starts with the
 neutral element: 0, 1, or the lowest or highest number for extrema. A NaN stays from where it is.
 """
 
@@ -16,7 +17,7 @@ import numpy as np
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
-from anyshape.ir.types import NUMERIC, Array, DType, Shape
+from anyshape.ir.types import NUMERIC, Array, DType, Shape, f32, f64
 from anyshape.ops.elementwise import widened
 from anyshape.ops.reduce import highest, lowest
 from anyshape.ops.rules import SameDType
@@ -39,19 +40,28 @@ def cumulative_shape(
     return (shapes[0],)
 
 
+def running_dtype(op: str, dtype: DType) -> DType:
+    """What running totals are kept in, by the op's name or that of its function."""
+    if not dtype.is_float or op in ("cummax", "cummin", "max", "min"):
+        return dtype
+    return f64 if dtype is f32 else f32 if dtype.bits < f32.bits else dtype
+
+
 def cumulative(
     name: str, function: np.ufunc, start: Callable[[DType], float | int | bool]
 ) -> OpDef[CumulativeAttrs]:
     """Combines what comes before with a function of two."""
 
     def reference(call: Call[CumulativeAttrs]) -> Array:
-        attrs, neutral = call.attrs, start(call.result.dtype)
+        attrs, narrow = call.attrs, call.result.dtype
+        neutral = start(narrow)
 
         def combined(x: Array) -> Any:
             walked = np.flip(x, attrs.axis) if attrs.reverse else x
-            totals = function.accumulate(walked, axis=attrs.axis, dtype=x.dtype)
+            wide = x.dtype if x.dtype != np.float32 else running_dtype(name, narrow).numpy
+            totals = function.accumulate(walked, axis=attrs.axis, dtype=wide)
             if attrs.exclusive:
-                totals = _moved_on(totals, attrs.axis, neutral)
+                totals = moved_on(totals, attrs.axis, neutral)
             return np.flip(totals, attrs.axis) if attrs.reverse else totals
 
         return widened(combined, call)
@@ -69,7 +79,7 @@ def cumulative(
     )
 
 
-def _moved_on(totals: Array, axis: int, first: float | int | bool) -> Array:
+def moved_on(totals: Array, axis: int, first: float | int | bool) -> Array:
     """Each element in the place of the next; the last is dropped."""
     size = totals.shape[axis]
     head = np.full_like(np.take(totals, range(min(size, 1)), axis), first)

@@ -10,7 +10,7 @@ several digits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyshape.ir.node import Region
 from anyshape.lower.effort import Effort, Variant, region_effort
@@ -59,7 +59,7 @@ class Choice:
     variant: Variant
     tasks: Dim
     alone: Dim  # picoseconds on one thread
-    shared: Dim  # and on all
+    shared: Dim  # and on all: the least is taken
 
 
 def choices(lowered: Lowered, region: Region, costs: MachineCosts) -> tuple[Choice, ...]:
@@ -67,7 +67,10 @@ def choices(lowered: Lowered, region: Region, costs: MachineCosts) -> tuple[Choi
     names = lowered.names
     own = Variant(lowered.name, lowered.kernel, _effort(lowered, region))
     others = (Variant(v.name, v.kernel, v.effort.substitute(names)) for v in lowered.others)
-    return tuple(_choice(variant, lowered, costs) for variant in (own, *others))
+    found = tuple(_choice(variant, lowered, costs) for variant in (own, *others))
+    if not lowered.ranks:
+        return found
+    return tuple(replace(c, shared=rank) for c, rank in zip(found, lowered.ranks, strict=True))
 
 
 def _effort(lowered: Lowered, region: Region) -> Effort:

@@ -1,0 +1,102 @@
+"""Parts of long axes: a loop over one part, and the two ways to compute what is staged.
+
+Which of the two runs is decided by sizes alone, not by costs: only where there are parts are their
+totals there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.substitute import map_region
+from anyshape.loop import Scalar
+from anyshape.loop.ir import Index
+from anyshape.lower.context import Conditions, Lowering, rule
+from anyshape.lower.movement import delinear
+from anyshape.lower.reduce import COMBINE
+from anyshape.ops.parts import (
+    PartCumulativeAttrs,
+    PartReduceAttrs,
+    StagedAttrs,
+    divided_size,
+)
+from anyshape.sym import Dim, Symbol, maximum, minimum
+
+PARTS, LENGTH = Symbol("?parts"), Symbol("?length")
+
+
+def part_range(size: Dim, length: Dim, part: Dim) -> tuple[Dim, Dim]:
+    """Where a part begins, and how many elements it has."""
+    start = part * length
+    return start, maximum(0, minimum(length, size - start))
+
+
+def sizes_of_parts(region: Region) -> dict[Symbol, Dim]:
+    """The number and the length of parts, as sizes of the kernel's own: level 2 computes them, and
+    proofs need not look into them."""
+    for node in region.nodes():
+        if isinstance(node.attrs, PartReduceAttrs | PartCumulativeAttrs):
+            return {PARTS: node.attrs.parts, LENGTH: node.attrs.length}
+        if isinstance(node.attrs, StagedAttrs):
+            return {PARTS: node.attrs.parts}
+    return {}
+
+
+def with_sizes_of_parts(region: Region, sizes: Mapping[Symbol, Dim]) -> Region:
+    """The region with these symbols in place of the dims that they stand for."""
+    names = {dim: Dim.of(symbol) for symbol, dim in sizes.items()}
+    return map_region(region, lambda dim: names.get(dim, dim))
+
+
+@rule("part_reduce")
+def part_reduce(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
+    attrs = cast(PartReduceAttrs, node.attrs)
+    (x,) = node.operands
+    shape, (part, *kept) = x.tensor.shape, index
+    divided = attrs.axes if attrs.flat else attrs.axes[:1]
+    start, extent = part_range(divided_size(shape, attrs), attrs.length, part)
+    others = [axis for axis in attrs.axes if axis not in divided]
+
+    def element(chosen: list[Dim]) -> Scalar:
+        first, *rest = chosen
+        places = dict(zip(others, rest, strict=True))
+        run = delinear(tuple(shape[axis] for axis in divided), start + first)
+        places.update(zip(divided, run, strict=True))
+        outer = iter(kept)
+        source = tuple(places[a] if a in places else next(outer) for a in range(len(shape)))
+        return low.cast(low.at(x, source, conditions), attrs.dtype)
+
+    extents = [extent, *(shape[axis] for axis in others)]
+    sides = (dim for test in conditions for dim in test.sides)
+    return low.accumulate(COMBINE[attrs.function], attrs.dtype, extents, (*index, *sides), element)
+
+
+# --- two ways -------------------------------------------------------------------------------------
+
+
+def staged_node(region: Region) -> Node | None:
+    return next((node for node in region.nodes() if node.op.name == "staged"), None)
+
+
+def without_stages(region: Region, staged: Node, way: int) -> Region:
+    """The region with one of the two ways in place of the staged value."""
+    made: dict[Value, Value] = {}
+    for node in region.nodes():
+        if node is staged:
+            made[node.result()] = made[node.operands[way]]
+            continue
+        operands = tuple(made[value] for value in node.operands)
+        new = node
+        if operands != node.operands:
+            new = Node.make(node.op, operands, node.attrs, node.types, node.regions, node.late)
+        made.update(zip(node.results, new.results, strict=True))
+    return replace(region, results=tuple(made[value] for value in region.results))
+
+
+def ranks(staged: Node) -> tuple[Dim, Dim]:
+    """Of computing it as a whole, and from parts: what sizes allow is 0."""
+    divided = minimum(1, cast(StagedAttrs, staged.attrs).parts)
+    return divided, 1 - divided

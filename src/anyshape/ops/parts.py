@@ -1,0 +1,193 @@
+"""Long axes in parts: what passes make of a reduction, a running total or a sort whose axis may be
+too long for one task.
+
+Part p of an axis has `length` elements from p*length on, the last part those that are left. How
+many parts there are depends on the sizes. Where there are none, the axis is short or its rows are
+many, and it is not divided at all: `staged` then takes the first form.
+
+    part_reduce        one total for each part
+    part_cumulative    running totals within parts, each on top of the totals before it
+    staged             one value computed in two ways: as a whole, or from parts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from anyshape.ir.attrs import Attrs
+from anyshape.ir.context import ShapeContext
+from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
+from anyshape.ir.types import Array, DType, Shape
+from anyshape.ops.cumulative import moved_on
+from anyshape.ops.reduce import highest, lowest
+from anyshape.sym import Dim, product
+
+Combine = Literal["sum", "prod", "max", "min"]
+
+FUNCTIONS: dict[str, np.ufunc] = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+
+
+@dataclass(frozen=True)
+class PartReduceAttrs(Attrs):
+    """Which axes are combined how, and in which dtype. The first of them is divided; or, if they
+    are `flat`, all as one: they are neighbours then."""
+
+    function: Combine
+    axes: tuple[int, ...]
+    parts: Dim
+    length: Dim
+    dtype: DType
+    flat: bool = False
+
+
+@dataclass(frozen=True)
+class PartCumulativeAttrs(Attrs):
+    """As of a cumulative op, with the number of parts of its axis."""
+
+    function: Combine
+    axis: int
+    parts: Dim
+    length: Dim
+    exclusive: bool = False
+    reverse: bool = False
+
+
+@dataclass(frozen=True)
+class StagedAttrs(Attrs):
+    """How many parts there are; 0 if the axis is not divided."""
+
+    parts: Dim
+
+
+def neutral_of(op: str, dtype: DType) -> float | int | bool:
+    starts = {"max": lowest(dtype), "min": highest(dtype), "prod": 1}
+    return starts.get(op, 0)
+
+
+def divided_size(shape: Shape, attrs: PartReduceAttrs) -> Dim:
+    """Of the axis that is divided."""
+    axes = attrs.axes if attrs.flat else attrs.axes[:1]
+    return product(shape[axis] for axis in axes)
+
+
+# --- totals of parts ------------------------------------------------------------------------------
+
+
+def part_reduce_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: PartReduceAttrs, /
+) -> tuple[Shape, ...]:
+    (x,) = shapes
+    ctx.check_axes("axes", attrs.axes, len(x))
+    ctx.require_sizes((attrs.parts,))
+    return ((attrs.parts, *(dim for axis, dim in enumerate(x) if axis not in attrs.axes)),)
+
+
+def _part_reduce(call: Call[PartReduceAttrs]) -> Array:
+    (x,) = call.args
+    attrs, dtype = call.attrs, call.result.dtype
+    axes = attrs.axes
+    if attrs.flat:
+        before, after = x.shape[: axes[0]], x.shape[axes[-1] + 1 :]
+        x, axes = x.reshape((*before, -1, *after)), axes[:1]
+    length = attrs.length.evaluate({})
+    start = neutral_of(attrs.function, dtype)
+
+    def total(part: int) -> Any:
+        stop = min((part + 1) * length, x.shape[axes[0]])
+        chosen = np.take(x, range(part * length, stop), axes[0]).astype(dtype.numpy)
+        return FUNCTIONS[attrs.function].reduce(chosen, axis=axes, initial=start, dtype=dtype.numpy)
+
+    totals = [np.asarray(total(part)) for part in range(attrs.parts.evaluate({}))]
+    shape = tuple(int(dim) for dim in call.result.shape)
+    return np.stack(totals).astype(dtype.numpy) if totals else np.zeros(shape, dtype.numpy)
+
+
+part_reduce = register(
+    OpDef(
+        "part_reduce",
+        Signature(("x",)),
+        PartReduceAttrs,
+        lambda op, dtypes, attrs: (attrs.dtype,),
+        part_reduce_shape,
+        reference=_part_reduce,
+        traits=frozenset({Trait.REDUCTION}),
+        doc="The totals of parts of an axis.",
+    )
+)
+
+
+# --- running totals -------------------------------------------------------------------------------
+
+
+def part_cumulative_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: PartCumulativeAttrs, /
+) -> tuple[Shape, ...]:
+    x, _ = shapes
+    ctx.check_axes("axis", (attrs.axis,), len(x))
+    ctx.require_sizes((attrs.parts,))
+    return (x,)
+
+
+def _part_cumulative(call: Call[PartCumulativeAttrs]) -> Array:
+    x, totals = call.args
+    attrs, dtype, length = call.attrs, call.result.dtype, call.attrs.length.evaluate({})
+    rows = np.moveaxis(x, attrs.axis, 0).astype(totals.dtype)
+    function, found = FUNCTIONS[attrs.function], np.empty_like(rows)
+    start = neutral_of(attrs.function, dtype)
+    for part in range(len(totals)):
+        place = slice(part * length, (part + 1) * length)
+        walked = np.flip(rows[place], 0) if attrs.reverse else rows[place]
+        inside = function.accumulate(walked, axis=0, dtype=totals.dtype)
+        inside = moved_on(inside, 0, start) if attrs.exclusive else inside
+        others = totals[part + 1 :] if attrs.reverse else totals[:part]
+        before = function.reduce(others, axis=0, initial=start, dtype=totals.dtype)
+        found[place] = function(before, np.flip(inside, 0) if attrs.reverse else inside)
+    with np.errstate(all="ignore"):
+        return np.moveaxis(found, 0, attrs.axis).astype(dtype.numpy)
+
+
+part_cumulative = register(
+    OpDef(
+        "part_cumulative",
+        Signature(("x", "totals")),
+        PartCumulativeAttrs,
+        lambda op, dtypes, attrs: (dtypes[0],),
+        part_cumulative_shape,
+        reference=_part_cumulative,
+        traits=frozenset({Trait.ROWWISE}),
+        doc="Running totals within parts of an axis, on top of the totals of the parts before.",
+    )
+)
+
+
+# --- two ways -------------------------------------------------------------------------------------
+
+
+def staged_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: StagedAttrs, /
+) -> tuple[Shape, ...]:
+    whole, _ = shapes
+    ctx.require_sizes((attrs.parts,))
+    return (whole,)
+
+
+staged = register(
+    OpDef(
+        "staged",
+        Signature(("whole", "parts")),
+        StagedAttrs,
+        lambda op, dtypes, attrs: (dtypes[0],),
+        staged_shape,
+        reference=lambda call: call.args[1 if call.attrs.parts.evaluate({}) else 0],
+        doc="One value computed in two ways; from parts if there are any.",
+    )
+)
