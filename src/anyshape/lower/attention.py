@@ -6,6 +6,7 @@
         scores[key, query] = keys @ packed, masked        register tiles
         weights = exp(scores - best so far)               in place; vectors run across the queries
         sums[query, column] = sums * decay + weights.T @ values
+      sums += 0 * values out of sight                     if not all of them are finite
       y[query, column] = epilogue(sums / total)
 
 Scores are computed transposed, so that keys and values are read where they are, whatever their
@@ -34,6 +35,7 @@ from anyshape.loop import (
     Store,
     Update,
 )
+from anyshape.lower.attention_hidden import HiddenValues
 from anyshape.lower.attention_parts import (
     COLUMN,
     DEPTH,
@@ -82,10 +84,12 @@ class _Tiles:
             values = self._copied(plan.form.value, "values")
         self.values = values
         self.turned_mask = self._turned_mask()
+        self.hidden = HiddenValues.of(parts)
 
     @property
     def scratch(self) -> tuple[Buffer, ...]:
-        return (self.tile, self.packed, self.scores, *self.parts.state.scratch, *self.copied)
+        own = (self.tile, self.packed, self.scores, *self.parts.state.scratch)
+        return (*own, *(self.hidden.scratch if self.hidden else ()), *self.copied)
 
     def body(self) -> tuple[Statement, ...]:
         plan = self.plan
@@ -94,9 +98,11 @@ class _Tiles:
         block = (*self.copies, *self._scores(), self._softmax(), self._mix())
         return (
             *plan.parts_of_task,
+            *((self.hidden.prepare(),) if self.hidden else ()),
             *self._pack(),
             *self.parts.start(plan.block_queries),
             each(KEY_BLOCK, plan.key_blocks, *block),
+            *(self.hidden.add(plan.block_queries) if self.hidden else ()),
             each(ROW, plan.block_queries, *row),
         )
 

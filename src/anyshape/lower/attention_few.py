@@ -6,6 +6,7 @@
         scores[row, key] = packed row . key               vectors run along the width
         weights = exp(masked scores - best so far)        in place; vectors run along the keys
         sums[row, column] = sums * decay + weights @ values
+      sums += 0 * values out of sight                     if not all of them are finite
       y[row, column] = epilogue(sums / total)
 
 Register tiles across the queries, as for many of them, would be almost empty here.
@@ -29,6 +30,7 @@ from anyshape.loop import (
     Store,
     Update,
 )
+from anyshape.lower.attention_hidden import HiddenValues
 from anyshape.lower.attention_parts import (
     COLUMN,
     DEPTH,
@@ -72,10 +74,12 @@ class _Rows:
             values, loop = parts.copied(self.plan.form.value, "values")
             self.copies.append(loop)
         self.values = values
+        self.hidden = HiddenValues.of(parts)
 
     @property
     def scratch(self) -> tuple[Buffer, ...]:
         own = (self.tile, self.packed, self.scores, *self.parts.state.scratch)
+        own += self.hidden.scratch if self.hidden else ()
         is_copy = self.values.buffer not in self.parts.inputs
         return (*own, self.values.buffer) if is_copy else own
 
@@ -85,9 +89,11 @@ class _Rows:
         block = (*self.copies, self._scores(), self._softmax(), self._mix())
         return (
             *plan.parts_of_task,
+            *((self.hidden.prepare(),) if self.hidden else ()),
             self._pack(),
             *self.parts.start(plan.block_rows),
             each(KEY_BLOCK, plan.key_blocks, *block),
+            *(self.hidden.add(plan.block_rows) if self.hidden else ()),
             each(ROW, plan.block_rows, *plan.parts_of_row(ROW), *row),
         )
 

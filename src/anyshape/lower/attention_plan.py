@@ -3,7 +3,7 @@
 Words:
   - *query block*: the queries of one task, all of one head;
   - *key block*: the keys whose scores are held at once;
-  - *limit*: how many keys the queries of a task can see; beyond it nothing is computed;
+  - *limit*: how many keys the queries of a task can see; beyond it no scores are computed;
   - *row*: where there are few queries, a query of any of the heads that share a kv head.
 """
 
@@ -134,6 +134,11 @@ class AttentionPlan:
         if not self.is_causal:
             return self.keys
         return minimum(self.keys, maximum(0, self.end_query + self.shift))
+
+    @property
+    def least_limit(self) -> Dim:
+        """The limit of the task that sees fewest keys: the first one of a head."""
+        return self.limit.substitute({BLOCK: Dim.of(0)})
 
     # --- key blocks ---------------------------------------------------------------------------
 
