@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import anyshape as ash
 from anyshape.base.errors import (
@@ -21,6 +22,7 @@ from anyshape.base.errors import (
     OptionError,
     OutputError,
     TextError,
+    TraceError,
 )
 from anyshape.sym import Dim, product
 
@@ -138,6 +140,67 @@ def test_numbers_of_numpy_are_numbers() -> None:
         executor="reference",
     )
     assert executable(X)[0][0, 0] == 2
+
+
+# --- what only torch models take ------------------------------------------------------------------
+
+KINDS = [
+    ("args", 5, "'int'", "a tuple of the example's arguments"),
+    ("kwargs", 5, "'int'", "a dict of the example's arguments"),
+    ("axes", ["batch"], "'list'", "a dict from names of inputs to names of axes"),
+    ("names", 5, "'int'", "a dict from torch's symbols to names of axes"),
+    ("consume", "yes", "'yes'", "True or False"), ("consume", 1, "'1'", "True or False"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("option", "value", "shown", "expected"), KINDS)
+def test_how_a_model_is_captured(option: str, value: Any, shown: str, expected: str) -> None:
+    model: Any = torch.nn.Linear(3, 2)
+    given: Any = {"args": (torch.ones(4, 3),), option: value}
+    found = message_of(OptionError, lambda: ash.compile(model, **given))
+    assert found == refused(option, shown, expected)
+    assert model(torch.ones(4, 3)).shape == (4, 2)  # nothing was taken from it
+
+
+NO_AXES: list[tuple[Any, str]] = [
+    (5, "has the axes 5\nfix: give a tuple: a name or None for each position"),
+    ("ab", "has the axes 'ab'\nfix: give a tuple: a name or None for each position"),
+    ((b"b", None), "has b'b' as axis 0\nfix: give a name, an ash.Axis or None"),
+    ((True, None), "has True as axis 0\nfix: give a name, an ash.Axis or None"),
+    ((-1, 3), "has 4 at axis 0, where axes say -1\nfix: pass an example with -1, or give None"),
+]
+
+
+@pytest.mark.parametrize(("axes", "wanted"), NO_AXES, ids=str)
+def test_names_of_axes(axes: Any, wanted: str) -> None:
+    model, example = torch.nn.Linear(3, 2), (torch.ones(4, 3),)
+    found = message_of(InputError, lambda: ash.compile(model, example, axes={"input": axes}))
+    assert found == f"input 'input' {wanted}"
+    negative = {"input": ("batch", "-1")}
+    found = message_of(DimError, lambda: ash.compile(model, example, axes=negative))
+    assert found == f"dim '-1': a size is not negative\n{VARIES}"
+
+
+@pytest.mark.parametrize("option", ["args", "kwargs", "axes", "dynamic_shapes", "names"])
+def test_a_graph_is_not_captured(option: str) -> None:
+    given: Any = {option: (1,) if option == "args" else {"x": ("n",)}}
+    found = message_of(OptionError, lambda: ash.compile(GRAPH, **given))
+    expected = "left out: a graph and a jitted function have axes already"
+    assert found == refused(option, repr(str(given[option])), expected)
+
+
+def test_static_parameters() -> None:
+    def scaled(x: Any, k: int = 2) -> Any:
+        return x * k
+
+    scaled.__annotations__["x"] = ash.f32["n"]
+    jitted = ash.jit(scaled)
+    lines = message_of(TraceError, lambda: jitted.trace(q=5)).splitlines()
+    assert lines[0].endswith(": 'q' is no static parameter (k)")
+    assert lines[1] == "fix: leave it out"
+    lines = message_of(TraceError, lambda: jitted.trace(k=[5])).splitlines()
+    assert lines[0].endswith(": parameter 'k' is static and was given a list")
+    assert lines[1] == "fix: pass a bool, int, float, str or None"
 
 
 # --- sizes of specializations ---------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from anyshape.api.jit import Jitted
 from anyshape.base.errors import InputError, OptionError
-from anyshape.base.options import Options
+from anyshape.base.options import Options, check_switch
 from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph
 from anyshape.frontend.capturing import capturing
 from anyshape.ir.graph import Graph
@@ -99,6 +99,8 @@ def compile(
     """
 
     choices = Choices.of(**chosen)
+    _check_kinds(args=args, kwargs=kwargs, axes=axes, names=names)
+    check_switch("consume", consume)
 
     def made(graph: Graph, donate: Sequence[str] = choices.donate) -> Executable:
         return compile_graph(graph, options, **{**chosen, "donate": donate})
@@ -106,6 +108,9 @@ def compile(
     if isinstance(source, (Graph, Jitted)):
         if consume:
             raise OptionError("consume", "True", "left out: a graph's weights are held once anyway")
+        _refuse_capture(
+            args=args, kwargs=kwargs, axes=axes, dynamic_shapes=dynamic_shapes, names=names
+        )
         return made(source if isinstance(source, Graph) else source.graph)
     if _is_of_torch(source):
         with capturing():
@@ -128,6 +133,29 @@ def compile(
         return CompiledModule(executable, found)
     problem = f"is a {type(source).__name__}, no model"
     raise InputError("source", problem, "pass a Graph, a jitted function, or a torch module")
+
+
+_KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    "args": ((tuple, list), "a tuple of the example's arguments"),
+    "kwargs": (Mapping, "a dict of the example's arguments"),
+    "axes": (Mapping, "a dict from names of inputs to names of axes"),
+    "names": (Mapping, "a dict from torch's symbols to names of axes"),
+}
+
+
+def _check_kinds(**given: object) -> None:
+    for name, value in given.items():
+        kind, expected = _KINDS[name]
+        if value is not None and not isinstance(value, kind):
+            raise OptionError(name, type(value).__name__, expected)
+
+
+def _refuse_capture(**given: object) -> None:
+    """What says how a torch model is captured says nothing about a graph."""
+    for name, value in given.items():
+        if value is not None and value != ():
+            expected = "left out: a graph and a jitted function have axes already"
+            raise OptionError(name, str(value), expected)
 
 
 def _is_of_torch(source: object) -> bool:

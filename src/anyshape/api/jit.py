@@ -29,7 +29,12 @@ from anyshape.base.location import caller_location
 from anyshape.base.options import Options
 from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph
 from anyshape.execute.tensors import is_torch
-from anyshape.frontend.builder.annotation import Parameters, StaticValue, parameters_of
+from anyshape.frontend.builder.annotation import (
+    STATIC_TYPES,
+    Parameters,
+    StaticValue,
+    parameters_of,
+)
 from anyshape.frontend.builder.declare import Declarations
 from anyshape.frontend.builder.function import trace
 from anyshape.frontend.builder.pytree import Leaf
@@ -159,6 +164,10 @@ class Jitted(Generic[P, R]):
         self, parameters: Parameters, given: Mapping[str, object]
     ) -> list[StaticValue]:
         """One value for each static leaf, by path or inside the container of a parameter."""
+        for name in sorted(given.keys() - set(parameters.statics)):
+            known = ", ".join(parameters.statics) or "none"
+            problem = f"'{name}' is no static parameter ({known})"
+            raise TraceError(self._name, problem, "leave it out", caller_location())
         values: list[StaticValue] = []
         defaults = {name: p.default for name, p in self._signature.parameters.items()}
         for path in parameters.statics:
@@ -170,6 +179,10 @@ class Jitted(Generic[P, R]):
                     f"use .trace({path}=...) instead of .graph",
                     caller_location(),
                 )
+            if type(value) not in STATIC_TYPES:
+                problem = f"parameter '{path}' is static and was given a {type(value).__name__}"
+                fix = "pass a bool, int, float, str or None"
+                raise TraceError(self._name, problem, fix, caller_location())
             values.append(cast(StaticValue, value))
         return values
 

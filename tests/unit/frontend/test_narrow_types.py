@@ -226,6 +226,12 @@ def test_counts_that_16_bits_do_not_hold(executor: Any, form: str, dtype: Any) -
 
 
 @every_executor
+def test_products_that_f16_does_not_hold(executor: Any) -> None:
+    x, y = np.array([300, -300, 1], np.float16), np.array([300, 300, 2], np.float16)
+    assert run(executor, ash.vecdot, x, y) == np.vecdot(x, y) == 2
+
+
+@every_executor
 def test_squares_that_f16_does_not_hold(executor: Any) -> None:
     x = np.array([[-600.0, 600.0, 0.0]], np.float16)
     assert run(executor, lambda x: x.std(axis=1), x) == np.float16(np.std(x.astype(float)))

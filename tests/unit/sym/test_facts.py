@@ -10,8 +10,8 @@ FACTS = Facts(
     (
         Fact(parse_predicate("out == seq - 2"), Origin.USER, "out == seq-2", "conv.py:12"),
         Fact(parse_predicate("seq % heads == 0"), Origin.OP, "split"),
-        Fact(parse_predicate("a*b == c*d"), Origin.FRONTEND, "reshape"),
-        Fact(parse_predicate("n <= 7"), Origin.OBSERVED, "10 calls"),
+        Fact(parse_predicate("a*b == c*d"), Origin.OP, "reshape"),
+        Fact(parse_predicate("n <= 7"), Origin.USER, "by design"),
     ),
 )
 TEXT = """\
@@ -19,8 +19,8 @@ axes { batch: 1..64   seq: 1..512 multiple_of 8 likely [128] }
 facts {
   out == seq - 2    # user: out == seq-2 @ conv.py:12
   seq % heads == 0  # op: split
-  a*b == c*d        # frontend: reshape
-  n <= 7            # observed: 10 calls
+  a*b == c*d        # op: reshape
+  n <= 7            # user: by design
 }"""
 
 
@@ -70,6 +70,6 @@ def test_substitution_keeps_what_a_declaration_said() -> None:
     "words", ["", "plain", "a @ b", "two\nlines", '"quoted"', " spaced ", "user: x", "back\\slash"]
 )
 def test_provenance_is_read_back_whatever_its_words(words: str, where: str) -> None:
-    fact = Fact(parse_predicate("a == b"), Origin.FRONTEND, words, where)
+    fact = Fact(parse_predicate("a == b"), Origin.OP, words, where)
     (again,) = read_facts(Cursor(Facts((), (fact,)).as_text())).facts
     assert (again, again.where) == (fact, where)

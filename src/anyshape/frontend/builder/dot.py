@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder.axes import describe, normal_axes
-from anyshape.frontend.builder.convert import ArrayLike, asarray, promoted
+from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to, promoted, widened
 from anyshape.frontend.builder.movement import broadcast_to
 from anyshape.frontend.builder.tracer import active
 
@@ -67,9 +67,10 @@ def grouped_dot(x: ArrayLike, weights: ArrayLike, offsets: ArrayLike) -> Tensor:
 
 
 def vecdot(lhs: ArrayLike, rhs: ArrayLike) -> Tensor:
-    """The sum of products over the last axis."""
+    """The sum of products over the last axis; those of 16-bit floats are f32, as in a dot."""
     left, right = promoted(lhs, rhs)
-    return (left * right).sum(axis=-1)
+    total = (widened(left) * widened(right)).sum(axis=-1)
+    return cast_to(total, left.dtype) if left.dtype.is_float else total
 
 
 def outer(lhs: ArrayLike, rhs: ArrayLike) -> Tensor:

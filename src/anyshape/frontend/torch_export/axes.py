@@ -17,7 +17,8 @@ from typing import Any, cast
 import torch
 from torch.utils import _pytree as pytree
 
-from anyshape.base.errors import InputError
+from anyshape.base.errors import DimError, InputError
+from anyshape.ir.types import no_size
 from anyshape.sym import Axis, Dim
 
 Position = str | Axis | None
@@ -92,15 +93,29 @@ def _positions(path: Sequence[Any], leaf: Any, given: Mapping[str, Any]) -> dict
         entry = _inside(entry, key)
         if entry is None:
             return {}
+    if not isinstance(entry, (tuple, list)):
+        problem = f"has the axes {entry!r}"
+        raise InputError(path_text(path), problem, "give a tuple: a name or None for each position")
+    entry = cast(Sequence[Any], entry)
     if not isinstance(leaf, torch.Tensor) or len(entry) != leaf.dim():
         shape = list(leaf.shape) if isinstance(leaf, torch.Tensor) else type(leaf).__name__
         problem = f"has axes {tuple(map(str, entry))}, the example is {shape}"
         raise InputError(path_text(path), problem, "give a name or None for each position")
     for position, (item, size) in enumerate(zip(entry, leaf.shape, strict=True)):
+        _check_item(path, position, item)
         if isinstance(item, int) and item != size:
             problem = f"has {size} at axis {position}, where axes say {item}"
             raise InputError(path_text(path), problem, f"pass an example with {item}, or give None")
     return {i: item for i, item in enumerate(entry) if isinstance(item, (str, Axis))}
+
+
+def _check_item(path: Sequence[Any], position: int, item: object) -> None:
+    """A name, an expression, an Axis, a number or None."""
+    if item is not None and (isinstance(item, bool) or not isinstance(item, (str, Axis, int))):
+        problem = f"has {item!r} as axis {position}"
+        raise InputError(path_text(path), problem, "give a name, an ash.Axis or None")
+    if isinstance(item, str) and (problem := no_size(Dim.of(item))):
+        raise DimError(item, problem, "use a name or None for a size that varies")
 
 
 def _inside(entry: Any, key: Any) -> Any:
