@@ -4,8 +4,8 @@
     unit      of rounding: the dtype's epsilon, at the size of the results or of random partial sums
 
 NumPy adds up one term after the other along axes that are not the last, and 16-bit floats in 16
-bits; torch does neither. The bound is whichever error is larger, and a unit for each sum. For 16-bit
-floats it is torch's, and for long sums along any axis it is a few units whatever the peers do.
+bits; torch does neither. The bound is whichever error is larger, and a unit for each sum. It is
+torch's for 16-bit floats, and a few units for long sums along any axis, whatever the peers do.
 """
 
 from functools import cache
