@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.unit.codegen.emit.harness import AVX2, HOST, run
+from tests.unit.codegen.emit.harness import HOST, TARGETS, run
 from tests.unit.lower.attention_functions import binding, bool_mask, cache, causal, operands
 from tests.unit.lower.test_attention_native import kernels, lowered, words
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -76,11 +76,13 @@ def check(function: Any, target: Target, operand: int, axis: int) -> int:
     return count
 
 
-CASES = [(HOST, function) for function in FUNCTIONS] + [(AVX2, causal), (AVX2, cache)]
+BEST, *LESSER = TARGETS.values()
+CASES = [(BEST, function) for function in FUNCTIONS]
+CASES += [(target, causal) for target in LESSER]
 
 
 @pytest.mark.parametrize(
-    ("target", "function"), CASES, ids=[f"{f.__name__}-{t.triple}" for t, f in CASES]
+    ("target", "function"), CASES, ids=[f"{f.__name__}-{t.isa}" for t, f in CASES]
 )
 def test_values(target: Target, function: Any) -> None:
     assert check(function, target, 2, 3 if function is apart else 2) > 0
