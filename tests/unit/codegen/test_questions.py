@@ -18,40 +18,44 @@ from anyshape.sym import Answer, Predicate
 from anyshape.sym.decide.decider import Decider
 from anyshape.sym.decide.effort import Effort
 
-
 MOST_STEPS = 25_000
 """Of one question; see `decide/decider.py`."""
 
 
-def concat_of_slices(parts: int) -> Any:
-    def function(x: ash.f32["n"]) -> Any:
-        return ash.concat([x[i::2] for i in range(parts)])
-
+def of_one_axis(function: Callable[[Any], Any]) -> Any:
+    function.__annotations__ = {"x": ash.f32["n"]}
     return function
 
 
+def concat_of_slices(parts: int) -> Any:
+    def function(x: Any) -> Any:
+        return ash.concat([x[i::2] for i in range(parts)])
+
+    return of_one_axis(function)
+
+
 def sum_of_slices(parts: int) -> Any:
-    def function(x: ash.f32["n"]) -> Any:
+    def function(x: Any) -> Any:
         total = x[:1]
         for i in range(1, parts):
             total = total + x[i : i + 1]
         return total
 
-    return function
+    return of_one_axis(function)
 
 
 def concat_of_chunks(parts: int) -> Any:
-    def function(x: ash.f32["n"]) -> Any:
+    def function(x: Any) -> Any:
         n = x.shape[0]
         return ash.concat([x[i * n // parts : (i + 1) * n // parts] for i in range(parts)])
 
-    return function
+    return of_one_axis(function)
 
 
 def asked(monkeypatch: pytest.MonkeyPatch, function: Any) -> list[int]:
     """The steps of each question that had to be decided, from tracing to the text of kernels."""
     steps: list[int] = []
-    decide = Decider._decide
+    decide: Callable[[Decider, Predicate, Effort], Answer] = vars(Decider)["_decide"]
 
     def counted(self: Decider, predicate: Predicate, effort: Effort) -> Answer:
         answer = decide(self, predicate, effort)

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from anyshape.sym import Answer, Axis, Dim, LessEqual, Prover, bcast, minimum
+from anyshape.base.errors import DimTooLargeError
+from anyshape.sym import Answer, Axis, Dim, LessEqual, Prover, Symbol, bcast, maximum, minimum
 from anyshape.sym.decide import decider as decider_module
 from anyshape.sym.decide.effort import Effort, Exhausted
 from anyshape.sym.decide.statements import NEAR
@@ -47,8 +48,7 @@ def test_an_attempt_that_uses_up_its_part_leaves_the_rest() -> None:
 
 def test_what_is_used_up_for_the_whole_ends_the_part_too() -> None:
     effort = Effort(5)
-    with pytest.raises(Exhausted), effort.part(10) as part:
-        part.spend(1)
+    with pytest.raises(Exhausted), effort.part(10):
         effort.spend(6)
 
 
@@ -156,3 +156,50 @@ def test_equal_contexts_share_a_prover() -> None:
     more = [parse_predicate("a1 <= 3"), parse_predicate("a2 <= 5")]
     assert start.extended((), more) is start.extended((), more)
     assert start.extended((), more).extended((), more[1:]) is start.extended((), more)
+
+
+# --- large dims -----------------------------------------------------------------------------------
+
+
+def nested(levels: int) -> Dim:
+    dim = Dim.of("a")
+    for level in range(levels):
+        dim = maximum(minimum(dim, Dim.of("b")) + 1, Dim.of("c") + level)
+    return dim
+
+
+def clamped(slices: int) -> Dim:
+    size = Dim.of("n")
+    for _ in range(slices):
+        start = minimum(size, 1)
+        size = maximum(0, size - 1, start) - start
+    return size
+
+
+def test_deep_dims_are_used_like_any_other() -> None:
+    dim = nested(30)
+    binding = {Symbol(name): size for name, size in (("a", 3), ("b", 5), ("c", 2))}
+    prover = prover_of("1 <= a")
+    assert prover.proves(dim >= 0) is Answer.TRUE
+    assert prover.normalize(dim).evaluate(binding) == dim.evaluate(binding) == 31
+    assert Dim.of(str(dim)) is dim
+
+
+def test_dims_that_are_too_deep_are_refused() -> None:
+    with pytest.raises(DimTooLargeError, match="is 65 deep, at most 64 deep") as error:
+        nested(5000)
+    assert error.value.message().splitlines()[-1].startswith("fix: declare least sizes")
+
+
+def test_dims_with_too_many_parts_are_refused() -> None:
+    """Slices that clamp each other, as `x[1:-1]` again and again of who knows what."""
+    with pytest.raises(DimTooLargeError, match=r"has [0-9,]+ parts, at most"):
+        clamped(40)
+
+
+def test_what_cannot_be_written_down_refutes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`a - a//2*2` of a huge `a` has a value: that it is too long for us excludes no case."""
+    prover = prover_of("d == a*b", "a == x + y")
+    monkeypatch.setattr("anyshape.sym.dim.MAX_TERMS", 1)
+    question = parse_predicate("d*d == 9")
+    assert prover.proves(question) is Answer.UNKNOWN
