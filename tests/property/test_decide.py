@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 
@@ -33,6 +34,7 @@ from anyshape.sym import (
     maximum,
     minimum,
 )
+from anyshape.sym.decide import decider
 
 Binding = dict[Symbol, int]
 Draw = Callable[[random.Random], Dim]
@@ -181,6 +183,26 @@ def test_extension_agrees_with_enumeration() -> None:
         truth, answer = world.truth(question), prover.proves(question)
         if world.bindings and truth is not None and answer is not Answer.UNKNOWN:
             assert answer is truth, f"{world}: {question}"
+
+
+@pytest.mark.parametrize("budget", [0, 20, 200])
+def test_few_steps_give_fewer_answers_and_no_other(
+    budget: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CERTIFICATE_STEPS", "NORMALIZE_STEPS", "REFUTE_STEPS"):
+        monkeypatch.setattr(decider, name, budget)
+    rng, answers = random.Random(10), Counter[Answer]()
+    for world in worlds(4, 200, anything):
+        question = draw_predicate(rng, anything)
+        truth, answer = world.truth(question), world.prover.proves(question)
+        answers[answer] += 1
+        if world.bindings and truth is not None and answer is not Answer.UNKNOWN:
+            assert answer is truth, f"{world}: {question}"
+        normal = world.prover.normalize(question.sides[0])
+        for sizes in world.bindings:
+            with suppress(DimError):
+                assert normal.evaluate(sizes) == question.sides[0].evaluate(sizes), f"{world}"
+    assert answers[Answer.UNKNOWN] < answers.total()
 
 
 def facts_of(rng: random.Random, hidden: Binding, count: int) -> list[Predicate]:

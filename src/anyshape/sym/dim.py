@@ -35,6 +35,7 @@ from anyshape.sym.syntax import Binary, Call, Name, Number, Tree, read_tree
 from anyshape.sym.terms import (
     Terms,
     constant_of,
+    depth_of,
     factor_of,
     length_of,
     plus,
@@ -72,6 +73,7 @@ class Dim:
         "_sort_key",
         "_text",
         "constant",
+        "depth",
         "factor",
         "length",
         "symbols",
@@ -83,6 +85,7 @@ class Dim:
     factor: Factor | None  # when the dim is one bare factor
     symbols: frozenset[Symbol]
     length: int  # terms and factors, those inside factors included
+    depth: int  # how many factors are inside each other
     _sort_key: SortKey | None  # computed when first asked for, like the text
     _text: str | None
 
@@ -102,6 +105,7 @@ class Dim:
         put(made, "factor", factor_of(terms))
         put(made, "symbols", symbols_of(terms))
         put(made, "length", length_of(terms))
+        put(made, "depth", depth_of(terms))
         put(made, "_sort_key", None)
         put(made, "_text", None)
         with _LOCK:

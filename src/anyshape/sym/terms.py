@@ -88,6 +88,11 @@ def length_of(terms: Terms) -> int:
     return len(terms) + sum(inside)
 
 
+def depth_of(terms: Terms) -> int:
+    """How many factors are inside each other: symbols have nothing inside."""
+    return max((0 if isinstance(f, Symbol) else f.depth for f in factors_of(terms)), default=0)
+
+
 def factors_of(terms: Terms) -> Iterator[Factor]:
     """Every factor of every monomial, not looking inside factors."""
     return (factor for monomial, _ in terms for factor, _ in monomial)

@@ -70,7 +70,9 @@ def _refuse(*_: object) -> bool:
 def test_a_quotient_exists_for_its_own_question_only() -> None:
     prover = prover_of("0 <= a")
     assert prover.proves(parse_predicate("(a//b)*b <= a")) is Answer.TRUE
-    certificates = prover.decider(())._certificates
+    system = System()
+    system.add(parse_predicate("0 <= a"))
+    certificates = Certificates(system)
     assert certificates.proves_nonnegative(Dim.of("b - 1 - a + b*(a//b)"))
     assert not certificates.proves_nonnegative(Dim.of("b - 1"))
     assert prover.proves(parse_predicate("1 <= b")) is Answer.UNKNOWN

@@ -33,7 +33,7 @@ class DimTypeError(DimError, TypeError):
 
 
 class DimTooLargeError(DimError):
-    """A product of sums that has too many terms when it is written as one sum."""
+    """A size expression with too many terms when written as a sum, too many parts, or too deep."""
 
 
 class AxisDeclarationError(AnyshapeError, ValueError):

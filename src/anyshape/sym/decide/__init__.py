@@ -1,6 +1,7 @@
 """The decision procedure: does a predicate hold for every binding that the facts allow?
 
     answer      TRUE | FALSE | UNKNOWN
+    effort      how many steps a question may take
     interval    arithmetic of ranges
     equalities  equalities solved for symbols, or oriented into rewrite rules
     system      what is known: solved equalities, ranges, inequalities, alternatives
@@ -8,9 +9,12 @@
     fourier     Fourier-Motzkin elimination over the integers
     products    consequences of multiplying inequalities
     refute      the search for a contradiction, with case splits
+    certificate quick proofs of inequalities, as sums of known ones
     witness     bindings that satisfy the facts: they show early what cannot be proved
-    prover      fast paths first, then refutation; memoised
     normalize   the simplest form of a dim under the facts
+    decider     a few facts taken together: fast paths first, then refutation; memoised
+    statements  many facts, and which of them are near a question
+    prover      who asks which decider
 
 A goal is proved by refuting its negation, and disproved by refuting the goal. All steps are sound
 over the integers, none is complete: whatever exceeds the small budgets is UNKNOWN.

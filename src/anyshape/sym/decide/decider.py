@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from anyshape.base.errors import DimTooLargeError
 from anyshape.base.lazy import lazy_property
 from anyshape.sym.axis import Axis
 from anyshape.sym.decide.answer import Answer
@@ -47,6 +48,10 @@ CERTIFICATE_STEPS = 1_500
 NORMALIZE_STEPS = 2_000
 REFUTE_STEPS = 8_000
 """For each attempt of one question."""
+
+
+LONG = 1_000
+"""Dims with more parts are compared by reduction and ranges only: no attempt would get far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,8 @@ class Decider:
             for axis in axes:
                 self._system.add_axis(axis)
             for fact in facts:
-                self._system.add(fact)
+                with suppress(DimTooLargeError):  # then less is known
+                    self._system.add(fact)
         except Contradiction:
             self.is_contradictory = True
 
@@ -107,8 +113,11 @@ class Decider:
         known = self._answers.get(predicate) or self._inherited(predicate)
         if known is None:
             own = Effort()
-            known = _Known(self._decide(predicate, own), own.used + 1)
-            self._answers[predicate] = known
+            try:
+                answer = self._decide(predicate, own)
+            except DimTooLargeError:  # a step of the proof: the question itself may have an answer
+                answer = Answer.UNKNOWN
+            known = self._answers[predicate] = _Known(answer, own.used + 1)
         if effort is not None:
             effort.spend(known.steps)
         return known.answer
@@ -132,7 +141,7 @@ class Decider:
         """The least and greatest value that `dim` can have, as far as known; None is unbounded."""
         try:
             lo, hi = self._interval(dim)
-        except Contradiction:
+        except (Contradiction, DimTooLargeError):
             return None, None
         return (lo if isinstance(lo, int) else None), (hi if isinstance(hi, int) else None)
 
@@ -141,7 +150,8 @@ class Decider:
         known = self._normal.get(dim)
         if known is None:
             own = Effort(NORMALIZE_STEPS)
-            normal = normalized(dim, self._representatives, self, own)
+            long = dim.length > LONG
+            normal = dim if long else normalized(dim, self._representatives, self, own)
             known = self._normal[dim] = normal, own.used
         if effort is not None:
             effort.spend(known[1])
@@ -171,6 +181,8 @@ class Decider:
             return Answer.UNKNOWN
         if quick is not None:
             return quick
+        if sum(side.length for side in predicate.sides) > LONG:
+            return Answer.UNKNOWN
         if self._certified(predicate, effort):
             return Answer.TRUE
         verdicts = self._witnesses.verdicts(predicate)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import gcd
 
-from anyshape.base.errors import DimError
+from anyshape.base.errors import DimError, DimTooLargeError
 from anyshape.sym.dim import Dim
 from anyshape.sym.factor import Compound, Factor, Mod
 from anyshape.sym.monomial import Monomial, divide
@@ -92,6 +92,8 @@ class Equalities:
         if known is None:
             try:
                 known = self._rewrite(dim.substitute(self.solved))
+            except DimTooLargeError:  # it has a value, which we cannot write down
+                raise
             except DimError as error:
                 raise Contradiction from error
         self._memo[dim] = known
