@@ -42,7 +42,11 @@ def _of_one(entry: AnyOp) -> Rule:
 
 def _has_law(entry: AnyOp) -> bool:
     # A mean is always a float sum, to which `starts_exactly` would always object.
-    return entry.has(Trait.REDUCTION) and "axes" in schema(entry.attrs) and entry.name not in ("mean", "part_reduce")
+    return (
+        entry.has(Trait.REDUCTION)
+        and "axes" in schema(entry.attrs)
+        and entry.name not in ("mean", "part_reduce")
+    )
 
 
 RULES: tuple[Rule, ...] = tuple(_of_one(entry) for entry in OPS if _has_law(entry))
