@@ -12,14 +12,14 @@ write the same element.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import assert_never
 
 from anyshape.loop import (
     Bind,
-    Buffer,
     Copy,
     For,
     Kernel,
@@ -104,25 +104,30 @@ def overwritable(kernel: Kernel) -> frozenset[tuple[int, int]]:
     if kernel.native:  # nothing is known of it
         return frozenset()
     found = accesses_of(kernel)
-    names = [buffer.name for buffer in kernel.buffers]
+    loads, stores = _by_buffer(found.loads), _by_buffer(found.stores)
+    positions = {buffer.name: number for number, buffer in enumerate(kernel.buffers)}
     return frozenset(
-        (names.index(operand.name), names.index(result.name))
+        (positions[operand.name], positions[result.name])
         for result in kernel.results
+        if all(_stores_once(kernel, store, found) for store in stores[result.name])
         for operand in kernel.buffers
         if not operand.written
         and operand.dtype.itemsize == result.dtype.itemsize
-        and _may_share(kernel, found, operand, result)
+        and operand.name not in found.matrices
+        and _are_read_first(loads[operand.name], stores[result.name])
     )
 
 
-def _may_share(kernel: Kernel, found: KernelAccesses, operand: Buffer, result: Buffer) -> bool:
-    loads = [load for load in found.loads if load.buffer == operand.name]
-    stores = [store for store in found.stores if store.buffer == result.name]
-    return (
-        operand.name not in found.matrices
-        and all(_stores_once(kernel, store, found) for store in stores)
-        and all(_reads_first(load, store) for load in loads for store in stores)
-    )
+def _by_buffer(all_of_them: Sequence[Access]) -> Mapping[str, list[Access]]:
+    """The accesses of each buffer, in order; an empty list where there are none."""
+    found: defaultdict[str, list[Access]] = defaultdict(list)
+    for access in all_of_them:
+        found[access.buffer].append(access)
+    return found
+
+
+def _are_read_first(loads: Sequence[Access], stores: Sequence[Access]) -> bool:
+    return all(_reads_first(load, store) for load in loads for store in stores)
 
 
 def _stores_once(kernel: Kernel, store: Access, found: KernelAccesses) -> bool:

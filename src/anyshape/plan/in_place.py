@@ -91,10 +91,12 @@ def _candidates(
 ) -> list[tuple[int, int]]:
     """Results and operands of equal form that may be one memory wherever the operand is read."""
     pairs: list[tuple[int, int]] = []
+    uses: dict[int, list[int]] = {}  # of each operand, its positions
+    for position, operand in enumerate(step.operands):
+        uses.setdefault(operand, []).append(position)
     for place, result in enumerate(step.results, len(step.operands)):
-        for operand in dict.fromkeys(step.operands):
-            uses = [i for i, other in enumerate(step.operands) if other == operand]
-            may = all((use, place) in allowed for use in uses)
+        for operand, positions in uses.items():
+            may = all((use, place) in allowed for use in positions)
             same = operand in operands and operands[operand] == results.get(result)
             if may and same:
                 pairs.append((result, operand))

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from importlib import import_module
 
 import pytest
 from tests.unit.codegen import kernels
@@ -148,3 +149,19 @@ def test_importing_everything_does_not_load_llvm():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
+
+
+def test_pass_managers_are_freed(monkeypatch: pytest.MonkeyPatch):
+    """llvmlite's own `close` leaves them, 70 KB for each module that was optimised."""
+    managers = import_module("llvmlite.binding.newpassmanagers")
+    freed: list[object] = []
+    free = managers.NewPassManager._dispose
+
+    def freeing(manager: object) -> None:
+        freed.append(manager)
+        free(manager)
+
+    monkeypatch.setattr(managers.NewPassManager, "_dispose", freeing)
+    for _ in range(3):
+        compile_object(kernels.ADD, NAMED_TARGETS["x86-64-avx2"])
+    assert len(freed) == 3

@@ -14,7 +14,14 @@ from typing import TypeVar
 
 from anyshape.base.errors import CompileError, UndefinedSymbolError
 from anyshape.codegen.elf import undefined_symbols
-from anyshape.codegen.llvm.binding import Binding, Module, Resource, TargetMachine, load_llvm
+from anyshape.codegen.llvm.binding import (
+    Binding,
+    Module,
+    Resource,
+    TargetMachine,
+    free_pass_manager,
+    load_llvm,
+)
 from anyshape.codegen.llvm.memory_calls import memory_call, memory_calls_text
 from anyshape.codegen.llvm.target import Target
 
@@ -104,7 +111,9 @@ class _Session(ExitStack):
         options.loop_vectorization = self.tuning.loop_vectorize
         options.slp_vectorization = self.tuning.slp_vectorize
         builder = self._own(self.llvm.create_pass_builder(self.machine, options))
-        self._own(builder.getModulePassManager()).run(module, builder)
+        manager = builder.getModulePassManager()
+        self.callback(free_pass_manager, self.llvm, manager)
+        manager.run(module, builder)
 
 
 def _hide(module: Module) -> None:
