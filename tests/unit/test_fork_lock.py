@@ -15,6 +15,9 @@ from anyshape.base.fork_lock import WorkLock, call_lock, fork_lock
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # fork and threads: the point
 
+HELD = HANGS_AFTER / 4
+"""Seconds after which a lock is held for ever."""
+
 
 @contextmanager
 def thread_inside(lock: AbstractContextManager[object]) -> Generator[None]:
@@ -51,7 +54,7 @@ def test_a_fork_waits_for_whoever_holds_one(make: Callable[[], threading.RLock])
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait()
-    assert in_child(lambda: lock.acquire(timeout=HANGS_AFTER / 2) and guarded == [1, 1])
+    assert in_child(lambda: lock.acquire(timeout=HELD) and guarded == [1, 1])
     thread.join()
     with lock:
         assert guarded == [1, 1]
@@ -72,11 +75,7 @@ def test_a_call_may_take_the_others(monkeypatch: pytest.MonkeyPatch):
     thread.start()
     started = time.monotonic()
     for _ in range(10):
-        assert in_child(
-            lambda: (
-                call.acquire(timeout=HANGS_AFTER / 2) and moment.acquire(timeout=HANGS_AFTER / 2)
-            )
-        )
+        assert in_child(lambda: call.acquire(timeout=HELD) and moment.acquire(timeout=HELD))
     over.set()
     thread.join()
     assert time.monotonic() - started < HANGS_AFTER
@@ -99,7 +98,7 @@ def test_a_fork_gets_out_of_the_way(monkeypatch: pytest.MonkeyPatch):
         thread = threading.Thread(target=hold, args=(first,))
         thread.start()
         held.wait()
-        assert in_child(lambda: all(lock.acquire(timeout=HANGS_AFTER / 2) for lock in locks))
+        assert in_child(lambda: all(lock.acquire(timeout=HELD) for lock in locks))
         thread.join()
 
 

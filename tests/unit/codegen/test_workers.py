@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from io import BytesIO
 from pathlib import Path
 
@@ -58,6 +59,17 @@ READ_FOREVER = "import sys; sys.stdin.buffer.read(500);"
 def test_any_number_of_processes_gives_the_same(cpus: int, eager: None):
     expected = [compile_object(text, kernels.HOST) for text in TEXTS]
     assert compile_many(TEXTS, kernels.HOST, cpus=cpus) == expected
+
+
+def test_threads_that_cannot_start(monkeypatch: pytest.MonkeyPatch, eager: None):
+    """The calling thread compiles alone."""
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    expected = [compile_object(text, kernels.HOST) for text in TEXTS[:3]]
+    assert compile_many(TEXTS[:3], kernels.HOST, cpus=3) == expected
 
 
 def test_workers_do_the_work(monkeypatch: pytest.MonkeyPatch, only_workers: None):

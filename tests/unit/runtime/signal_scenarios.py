@@ -24,8 +24,11 @@ def slow(x: ash.f32["n", 512], w: ash.f32[512, 512]):
     return x
 
 
-def interrupted_early(executable: Any, x: Any, w: Any, whole: float) -> bool:
-    """Whether a call that takes `whole` seconds ends long before when it is interrupted."""
+def interrupted_early(executable: Any, x: Any, w: Any) -> bool:
+    """Whether a call ends long before the one before it did, when it is interrupted."""
+    start = time.monotonic()
+    executable(x, w)
+    whole = time.monotonic() - start
     timer = threading.Timer(whole / 10, os.kill, (os.getpid(), signal.SIGINT))
     start = time.monotonic()
     timer.start()
@@ -65,10 +68,21 @@ def calls_in_handlers() -> None:
     assert np.array_equal(found, [few])
 
 
+TRIES = 50
+"""A signal may come late on a busy machine, but not so many times in a row."""
+TOO_LATE = 2
+
+
 def forks_in_handlers() -> None:
     """The parent's call goes on; the child has no threads for its own, and says so."""
     executable, arrays = long_call()
     expected = executable(*arrays)[0]
+    codes = (fork_in_a_handler(executable, arrays, expected) for _ in range(TRIES))
+    assert next(code for code in codes if code != TOO_LATE) == 0
+
+
+def fork_in_a_handler(executable: Any, arrays: tuple[Any, Any], expected: Any) -> int:
+    """How the child ended."""
     children: list[int] = []
 
     def call() -> Any:
@@ -79,18 +93,15 @@ def forks_in_handlers() -> None:
 
     result = with_handler(lambda: children.append(os.fork()), call)
     if children == [0]:
-        os._exit(2)  # the call was complete: the handler ran after it
+        os._exit(TOO_LATE)  # the call was complete: the handler ran after it
     assert np.array_equal(result, expected)
-    assert os.waitpid(children[0], 0)[1] == 0
+    return os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1])
 
 
 def interrupt_of_a_long_call() -> None:
     """Ctrl-C during a call that takes long: it ends soon, and the next one is complete."""
     executable, (x, w) = long_call()
     expected = executable(x, w)[0]
-    start = time.monotonic()
-    executable(x, w)
-    whole = time.monotonic() - start
-    calls = (interrupted_early(executable, x, w, whole) for _ in range(5))
-    assert any(calls), "no call ended soon"  # one may meet a busy machine, five do not
+    calls = (interrupted_early(executable, x, w) for _ in range(TRIES))
+    assert any(calls), "no call ended soon"
     assert np.array_equal(executable(x, w)[0], expected)

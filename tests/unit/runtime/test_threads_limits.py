@@ -65,31 +65,41 @@ def stop(*, at_once: bool = False) -> Cancellation:
     return cancellation
 
 
+TRIES = 50
+"""A busy machine may be late, but not so many times in a row."""
+
+
+def ends_early(executable: Executable, arrays: tuple[Any, Any], share: float = 0.1) -> bool:
+    """Whether a deadline after that share of what a call took just now ends the next one soon."""
+    whole = seconds_of(lambda: executable(*arrays))
+    try:
+        executable.run(arrays, deadline=share * whole)
+    except DeadlineError as error:
+        return share * whole == error.limit <= error.elapsed < 0.7 * whole
+    return False  # the machine has become faster
+
+
 def test_a_deadline_ends_a_call_early(executable: Executable):
     arrays = inputs(LONG)
     expected = executable(*arrays)[0]
-    whole = min(seconds_of(lambda: executable(*arrays)) for _ in range(3))
-    with pytest.raises(DeadlineError) as caught:
-        executable.run(arrays, deadline=whole / 10)
-    assert caught.value.limit == whole / 10
-    assert whole / 10 <= caught.value.elapsed < 0.7 * whole
+    assert any(ends_early(executable, arrays) for _ in range(TRIES))
     np.testing.assert_array_equal(executable(*arrays)[0], expected)
 
 
 def test_a_cancellation_ends_a_call_early(executable: Executable):
     arrays = inputs(LONG)
     expected = executable(*arrays)[0]
-    whole = seconds_of(lambda: executable(*arrays))
 
-    def seconds_until_cancelled() -> float:
-        cancellation = Cancellation()
+    def cancelled_early() -> bool:
+        whole, cancellation = seconds_of(lambda: executable(*arrays)), Cancellation()
         threading.Timer(whole / 10, cancellation.cancel).start()
-        with pytest.raises(CancelledError) as caught:
+        try:
             executable.run(arrays, cancellation=cancellation)
-        return caught.value.elapsed
+        except CancelledError as error:
+            return error.elapsed < 0.7 * whole
+        return False  # the timer was late
 
-    tries = (seconds_until_cancelled() for _ in range(10))
-    assert any(spent < 0.7 * whole for spent in tries)  # a timer may be late
+    assert any(cancelled_early() for _ in range(TRIES))
     np.testing.assert_array_equal(executable(*arrays)[0], expected)
 
 
@@ -176,10 +186,7 @@ def test_a_long_step_is_broken_off(threads: int):
     x, w = np.ones((30_000, 512), np.float32), np.ones((512, 512), np.float32)
     assert len(executable.specialize(n=30_000).steps) == 1
     executable(x, w)
-    whole = seconds_of(lambda: executable(x, w))
-    with pytest.raises(DeadlineError) as caught:
-        executable.run((x, w), deadline=whole / 5)
-    assert caught.value.elapsed < 0.8 * whole
+    assert any(ends_early(executable, (x, w), 0.2) for _ in range(TRIES))
     assert (executable(x, w)[0] == 512).all()
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread  # noqa: TID251  of a batch, whose threads no child has
@@ -59,9 +59,7 @@ def compile_many(
 
     batch = _Batch(sources, progress, keep)
     count = _worker_count(len(sources), cpus)
-    threads = [Thread(target=_drive, args=(batch, target, tuning)) for _ in range(count)]
-    for thread in threads:
-        thread.start()
+    threads = _started(Thread(target=_drive, args=(batch, target, tuning)) for _ in range(count))
     try:
         batch.work(compile_here)
     except BaseException:
@@ -72,6 +70,16 @@ def compile_many(
             thread.join()
     batch.work(compile_here)  # what lost workers gave back
     return batch.results()
+
+
+def _started(threads: Iterable[Thread]) -> list[Thread]:
+    """As many as the system lets us have: the calling thread works in any case."""
+    started: list[Thread] = []
+    with suppress(RuntimeError):
+        for thread in threads:
+            thread.start()
+            started.append(thread)
+    return started
 
 
 def _worker_count(sources: int, cpus: int) -> int:
