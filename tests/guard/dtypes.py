@@ -12,7 +12,7 @@ import anyshape as ash
 from anyshape.ir import Graph, parse
 from anyshape.ir.types import ALL_DTYPES, FLOATS, NUMERIC, DType
 
-ORDERS = ("mk,kn->mn", "km,kn->mn", "mk,nk->mn", "km,nk->mn", "zkm,zkn->zmn", "zmk,znk->zmn")
+ORDERS = ("mk,kn->mn", "km,kn->mn", "mk,nk->mn", "km,nk->mn", "zkm,znk->zmn")
 
 PRODUCT = """
 axes {{ {axes} }}

@@ -45,6 +45,8 @@ COLUMNS = (1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 0)
 """Around vectors and panels of every instruction set."""
 
 DEPTHS = (17, 16, 15, 33, 1, 0, 3)
+DEEP = (1023, 1024, 1025, 2049)
+"""Sums are made in blocks of 1024 terms."""
 
 TARGET = target_for()
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -74,6 +76,9 @@ def _bindings(symbols: Sequence[Symbol]) -> Iterator[Binding]:
             sizes = {"m": rows, "n": COLUMNS[turn % len(COLUMNS)], "k": DEPTHS[turn % len(DEPTHS)]}
             sizes |= {"s": COLUMNS[turn % len(COLUMNS)], "t": rows}
             yield {symbol: sizes.get(str(symbol), 2) for symbol in symbols}
+    if "k" in names:
+        for depth in DEEP:
+            yield {symbol: {"k": depth, "n": 17}.get(str(symbol), 7) for symbol in symbols}
 
 
 def kernels_of(graph: Graph, tiling: Tiling) -> Iterator[tuple[Kernel, tuple[Dim, ...]]]:

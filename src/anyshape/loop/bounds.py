@@ -7,10 +7,22 @@ axes of a dense buffer the latter is an identity: the sizes cancel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from anyshape.loop.ir import Buffer, Copy, Matrix, Multiply, Span
-from anyshape.sym import Answer, Dim, Less, LessEqual, Predicate, Prover, maximum, minimum, product
+from anyshape.loop.merge import step_of
+from anyshape.sym import (
+    Answer,
+    Dim,
+    Less,
+    LessEqual,
+    Predicate,
+    Prover,
+    Symbol,
+    maximum,
+    minimum,
+    product,
+)
 from anyshape.sym.factor import Min
 from anyshape.sym.terms import factor_of
 
@@ -64,6 +76,32 @@ def limits_of(size: Dim) -> tuple[Dim, ...]:
     """To be below the least of several is to be below each: questions without a choice."""
     factor = factor_of(size.terms)
     return factor.args if isinstance(factor, Min) else (size,)
+
+
+def ends_of(index: Dim, ranges: Sequence[tuple[Symbol, Dim]], prover: Prover) -> tuple[Dim, Dim]:
+    """The least and the greatest value of an index with products of sizes: at the ends of loops.
+
+    `i * n + j` is at most `(m - 1) * n + (n - 1)`, for i < m and j < n. Innermost ranges are first,
+    as they may depend on those around. What stays is asked of the prover.
+    """
+    low = high = index
+    if all(len(monomial) < 2 for monomial, _ in index.terms):
+        return low, high
+    for symbol, extent in reversed(ranges):
+        low = _at_end(low, symbol, (_ZERO, extent - 1), prover)
+        high = _at_end(high, symbol, (extent - 1, _ZERO), prover)
+    return low, high
+
+
+def _at_end(dim: Dim, symbol: Symbol, ends: tuple[Dim, Dim], prover: Prover) -> Dim:
+    """`dim` with the first end for `symbol` if it grows with it, with the second if it shrinks."""
+    step = step_of(dim, symbol)
+    if step is None or step == 0:
+        return dim
+    for end, test in zip(ends, (LessEqual(_ZERO, step), LessEqual(step, _ZERO)), strict=True):
+        if prover.proves(test) is Answer.TRUE:
+            return dim.substitute({symbol: end})
+    return dim
 
 
 def _lowest(span: Span, rows: Dim, columns: Dim) -> Iterable[Dim]:

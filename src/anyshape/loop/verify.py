@@ -8,10 +8,11 @@ on its own, a copy or a product of matrices as a whole (`bounds.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from anyshape.base.errors import VerifyError
-from anyshape.loop.bounds import bounds_of, limits_of, work_of
+from anyshape.loop.bounds import bounds_of, ends_of, limits_of, work_of
 from anyshape.loop.ir import (
     Apply,
     Bind,
@@ -46,7 +47,7 @@ def verify_kernel(kernel: Kernel) -> list[Unproved]:
     """Raises VerifyError on a malformed kernel; returns what is not proved to stay in bounds."""
     start = Prover(kernel.facts.axes, [fact.predicate for fact in kernel.facts.facts])
     start = start.extended((), facts_of_task(kernel))
-    around = _Around(kernel, start, frozenset(kernel.sizes), {}, {})
+    around = _Around(kernel, _Known(start, frozenset(kernel.sizes)), {}, {})
     around.within(kernel.task, kernel.tasks).check(kernel.body)
     return list(around.unproved)
 
@@ -68,50 +69,62 @@ def _written(statement: Copy | Multiply) -> str:
     return statement.target.name if isinstance(statement, Copy) else statement.tile.name
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What holds at one point of the kernel."""
+
+    prover: Prover
+    symbols: frozenset[Symbol]
+    ranges: tuple[tuple[Symbol, Dim], ...] = ()  # of indices, the outermost first
+    is_settled: bool = True  # whether none of these ranges can be empty
+
+    def within(self, symbol: Symbol, extent: Dim, *, is_settled: bool) -> _Known:
+        return _Known(
+            self.prover.extended((), _range(symbol, extent)),
+            self.symbols | {symbol},
+            (*self.ranges, (symbol, extent)),
+            self.is_settled and is_settled,
+        )
+
+    def assuming(self, conditions: tuple[Predicate, ...]) -> _Known:
+        return replace(self, prover=self.prover.extended((), conditions))
+
+
 class _Around:
     """What is known and named at one point of the kernel."""
 
     def __init__(
         self,
         kernel: Kernel,
-        prover: Prover,
-        symbols: frozenset[Symbol],
+        known: _Known,
         locals_: dict[str, Local],
         unproved: dict[Unproved, None],
-        *,
-        is_settled: bool = True,
     ) -> None:
         self.kernel = kernel
-        self.prover = prover
-        self.symbols = symbols
+        self.known = known
+        self.prover = known.prover
         self.locals = locals_
         self.unproved = unproved  # an ordered set, shared by all points
-        self.is_settled = is_settled  # whether every index that data decide has a range
         self._seen: set[int] = set()  # expressions checked here, by id: parts may be shared
         self._assuming: dict[tuple[Predicate, ...], _Around] = {}
 
     def within(self, symbol: Symbol, extent: Dim, *, is_settled: bool = True) -> _Around:
         self._known(extent)
-        if symbol in self.symbols:
+        if symbol in self.known.symbols:
             raise VerifyError(f"index '{symbol}'", "is defined twice")
-        prover = self.prover.extended((), _range(symbol, extent))
-        symbols, settled = self.symbols | {symbol}, self.is_settled and is_settled
-        locals_ = dict(self.locals)
-        return _Around(self.kernel, prover, symbols, locals_, self.unproved, is_settled=settled)
+        known = self.known.within(symbol, extent, is_settled=is_settled)
+        return _Around(self.kernel, known, dict(self.locals), self.unproved)
 
     def assuming(self, conditions: tuple[Predicate, ...]) -> _Around:
         found = self._assuming.get(conditions)
         if found is None:
-            prover = self.prover.extended((), conditions)
-            found = _Around(self.kernel, prover, self.symbols, self.locals, self.unproved)
+            known = self.known.assuming(conditions)
+            found = _Around(self.kernel, known, self.locals, self.unproved)
             self._assuming[conditions] = found
         return found
 
     def _without_locals(self) -> _Around:
-        settled = self.is_settled
-        return _Around(
-            self.kernel, self.prover, self.symbols, {}, self.unproved, is_settled=settled
-        )
+        return _Around(self.kernel, self.known, {}, self.unproved)
 
     def check(self, body: Sequence[Statement]) -> None:
         around = self
@@ -190,7 +203,7 @@ class _Around:
             still_open = [] if working.prover.is_contradictory else working._not_proved(still_open)
             if any(working.prover.proves(test) is Answer.FALSE for test in still_open):
                 raise VerifyError(f"matrix in '{_written(statement)}'", "is out of bounds")
-        if still_open or not self.is_settled:
+        if still_open or not self.known.is_settled:
             self.unproved[statement] = None
 
     def _not_proved(self, tests: Sequence[Predicate]) -> list[Predicate]:
@@ -206,7 +219,7 @@ class _Around:
             raise VerifyError(f"local '{local.name}'", f"is {local.dtype}, given {value.dtype}")
 
     def _known(self, dim: Dim) -> None:
-        for symbol in dim.symbols - self.symbols:
+        for symbol in dim.symbols - self.known.symbols:
             raise VerifyError(f"index '{dim}'", f"uses '{symbol}', which is not defined here")
 
     def _access(self, buffer: Buffer, index: Index) -> None:
@@ -219,8 +232,15 @@ class _Around:
             self.unproved[buffer, index] = None
 
     def _in_bounds(self, index: Dim, size: Dim) -> bool:
-        above = (Less(index, limit) for limit in limits_of(size))
-        tests = (LessEqual(Dim.of(0), index), *above)
+        """Where there are products of sizes, they often cancel at the ends of the loops around."""
+        ends = ends_of(index, self.known.ranges, self.prover)
+        if ends != (index, index) and self._is_between(*ends, size):
+            return True
+        return self._is_between(index, index, size)
+
+    def _is_between(self, low: Dim, high: Dim, size: Dim) -> bool:
+        above = (Less(high, limit) for limit in limits_of(size))
+        tests = (LessEqual(Dim.of(0), low), *above)
         return all(self.prover.proves(test) is Answer.TRUE for test in tests)
 
     def _scalar(self, value: Scalar) -> None:

@@ -43,7 +43,7 @@ class Turned:
     def matrix(self, space: Space, row: Symbol, first: Mapping[Symbol, Dim]) -> Matrix:
         """A block of it, given the first row and column of the block."""
         spans, rest = list[Span](), self.offset
-        for index, extent in space.indices:
+        for index, extent in sorted(space.indices, key=lambda pair: pair[0] not in first):
             step = step_of(rest, index)
             if step is None or step == 0:
                 continue

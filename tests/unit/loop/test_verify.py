@@ -81,6 +81,19 @@ def test_only_results_are_written() -> None:
         verify_kernel(kernel([X, OUT], each(put(other, ["t", "j"], at(X, "t", "j")))))
 
 
+def test_products_of_sizes_cancel_at_the_ends_of_loops() -> None:
+    """Half of each row, as one axis: no fact relates n0 * (n1 // 2) to the other terms."""
+    half = Dim.of("n1 - n1//2")
+    flat = buffer("out", f32, [half * Dim.of("n0")], written=True)
+    store = put(flat, [half * Dim.of("t") + Dim.of("j")], at(X, "t", "j"))
+    assert verify_kernel(kernel([X, flat], each(store, extent=half))) == []
+    back = put(flat, [half * Dim.of("n0 - t") - Dim.of("j + 1")], at(X, "t", "j"))
+    assert verify_kernel(kernel([X, flat], each(back, extent=half))) == []
+    beyond = replace(store, index=(store.index[0] + 1,))
+    unproved = verify_kernel(kernel([X, flat], each(beyond, extent=half)))
+    assert unproved == [(flat, beyond.index)]
+
+
 # --- matrices -------------------------------------------------------------------------------------
 
 TILE = buffer("tile", f32, [4, 16])
