@@ -5,6 +5,7 @@ Rows that may be long are sorted in parts, which are then merged: see `parts.py`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -161,7 +162,8 @@ def sorted_parts(
 
 def _sort_parts(call: Call[PartSortAttrs]) -> tuple[Array, ...]:
     (x,), attrs = call.args, call.attrs
-    rows = np.moveaxis(x, attrs.axis, -1).reshape(-1, x.shape[attrs.axis])
+    rows = np.moveaxis(x, attrs.axis, -1)
+    rows = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
     sizes = (dim.evaluate({}) for dim in (attrs.kept, attrs.parts, attrs.length))
     kept, parts, length = sizes
     return sorted_parts(rows, kept, attrs.descending, parts, length)

@@ -308,7 +308,9 @@ def _sorted_in_parts(
     return _alone("merge_parts", (*node.operands, *first.results), more, builder)
 
 
-def _alone(op: str, operands: Sequence[Value], more: dict[str, object], builder: Builder) -> Node:
+def _alone(
+    op: str, operands: Sequence[Value], more: Mapping[str, object], builder: Builder
+) -> Node:
     """A kernel of one op."""
     inner, entry = builder.nested(), lookup(op)
     params = [inner.param(value.type) for value in operands]
