@@ -74,7 +74,7 @@ def stepwise(graph: Graph) -> Executable:
     )
 
 
-ON_THE_HOST = frozenset({"nonzero", "cond", "while", "scan", "token", "entropy"})
+ON_THE_HOST = frozenset({"nonzero", "cond", "while", "scan", "token", "entropy", "staged"})
 """Ops in whose cases something has no native form: `strict` refuses it by name."""
 
 EVALUATORS: tuple[Evaluator, ...] = (

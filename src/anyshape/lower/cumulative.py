@@ -24,7 +24,7 @@ from anyshape.lower.row import STRIP_WIDTH, stores
 from anyshape.lower.tasks import Indices, Work, of_strip, one_each, place_of, strips
 from anyshape.ops.cumulative import CumulativeAttrs, running_dtype
 from anyshape.ops.parts import PartCumulativeAttrs
-from anyshape.sym import Dim, Symbol
+from anyshape.sym import Dim, Symbol, minimum
 
 COMBINE = {"cumsum": "add", "cumprod": "mul", "cummax": "maximum", "cummin": "minimum"}
 PART = Symbol("p")
@@ -50,12 +50,15 @@ def part_cumulative(low: Lowering, node: Node, index: Index, conditions: Conditi
     x, totals = node.operands
     wide, op = totals.tensor.dtype, FUNCTIONS[attrs.function]
     part, row = Dim.of(PART), (*index[: attrs.axis], *index[attrs.axis + 1 :])
-    first, others = (part + 1, attrs.parts - 1 - part) if attrs.reverse else (Dim.of(0), part)
+    others = attrs.parts - 1 - part if attrs.reverse else part
 
     def element(chosen: list[Dim]) -> Scalar:
-        return low.at(totals, (first + chosen[0], *row))
+        other = attrs.parts - 1 - chosen[0] if attrs.reverse else chosen[0]
+        return low.at(totals, (other, *row))
 
-    before = low.accumulate(op, wide, [others], (part, *row), element)
+    # What is clear from the part's own range is told again, for proofs.
+    extent = minimum(others, attrs.parts)
+    before = low.accumulate(op, wide, [extent], (part, *row), element)
     value = low.cast(low.at(x, index, conditions), wide)
     total = low.running(op, value, exclusive=attrs.exclusive)
     return low.cast(low.apply(op, (before, total), wide), dtype)
@@ -73,11 +76,12 @@ def cumulative_work(low: Lowering, outputs: Sequence[Buffer], indices: Indices, 
     walked = indices[attrs.axis]
     last = indices[-1:] if attrs.axis != len(indices) - 1 else ()
     outer = tuple(pair for pair in indices if pair != walked and pair not in last)
-    start, extent = Dim.of(0), walked[1]
     if isinstance(attrs, PartCumulativeAttrs):
         outer = (*outer, (PART, attrs.parts))
-        start, extent = part_range(walked[1], attrs.length, Dim.of(PART))
     low.levels += [Level({index for index, _ in part}) for part in (outer, last, (walked,))]
+    start, extent = Dim.of(0), walked[1]
+    if isinstance(attrs, PartCumulativeAttrs):
+        start, extent = part_range(low, extent, attrs.length, Dim.of(PART))
     step = Dim.of(walked[0])
     at = start + (extent - 1 - step if attrs.reverse else step)
     place = place_of(indices)

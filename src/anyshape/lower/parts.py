@@ -12,7 +12,7 @@ from typing import cast
 
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.substitute import map_region
-from anyshape.loop import Scalar
+from anyshape.loop import Number, Scalar
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Conditions, Lowering, rule
 from anyshape.lower.movement import delinear
@@ -23,15 +23,16 @@ from anyshape.ops.parts import (
     StagedAttrs,
     divided_size,
 )
-from anyshape.sym import Dim, Symbol, maximum, minimum
+from anyshape.sym import Dim, Symbol, minimum
 
 PARTS, LENGTH = Symbol("?parts"), Symbol("?length")
 
 
-def part_range(size: Dim, length: Dim, part: Dim) -> tuple[Dim, Dim]:
-    """Where a part begins, and how many elements it has."""
-    start = part * length
-    return start, maximum(0, minimum(length, size - start))
+def part_range(low: Lowering, size: Dim, length: Dim, part: Dim) -> tuple[Dim, Dim]:
+    """Where a part begins, and how many elements it has. The beginning is an index with a range of
+    its own: proofs then need no products."""
+    start = low.bind(Number(part * length), size + 1)
+    return start, minimum(length, size - start)
 
 
 def sizes_of_parts(region: Region) -> dict[Symbol, Dim]:
@@ -57,7 +58,7 @@ def part_reduce(low: Lowering, node: Node, index: Index, conditions: Conditions)
     (x,) = node.operands
     shape, (part, *kept) = x.tensor.shape, index
     divided = attrs.axes if attrs.flat else attrs.axes[:1]
-    start, extent = part_range(divided_size(shape, attrs), attrs.length, part)
+    start, extent = part_range(low, divided_size(shape, attrs), attrs.length, part)
     others = [axis for axis in attrs.axes if axis not in divided]
 
     def element(chosen: list[Dim]) -> Scalar:

@@ -62,8 +62,6 @@ def row_work(
         start = sums_in_blocks(start)  # of everything: these are the long ones
     if last and _neighbours(inner, last[0][0]):
         return _strips_of_rows(outer, last[0], start, inner)
-    if any(node.op.name == "part_reduce" for node in low.region.nodes()):
-        start, inner = sums_in_blocks(start), sums_in_blocks(inner)
     kept_values = keep_costly((*start, *inner))
     work = one_each((*outer, *last), kept_values.body)
     return replace(work, scratch=kept_values.scratch)

@@ -1,7 +1,11 @@
-"""Sorting. Equal elements keep their order; NaN is greater than any number."""
+"""Sorting. Equal elements keep their order; NaN is greater than any number.
+
+Rows that may be long are sorted in parts, which are then merged: see `parts.py`.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +15,7 @@ from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import Array, DType, Shape, i64
-from anyshape.sym import Dim
+from anyshape.sym import Dim, minimum, product
 
 
 @dataclass(frozen=True)
@@ -100,5 +104,100 @@ topk = register(
         reference=_topk,
         traits=ALONE,
         doc="The greatest or least elements along `axis` in order, and where each of them was.",
+    )
+)
+
+
+# --- in parts -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PartSortAttrs(Attrs):
+    """The first `kept` elements of an axis that is sorted in parts; 0 parts if it is not."""
+
+    axis: int
+    kept: Dim
+    descending: bool
+    parts: Dim
+    length: Dim
+
+
+def _rows(shape: Shape, axis: int) -> Dim:
+    return product((*shape[:axis], *shape[axis + 1 :]))
+
+
+def sort_parts_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: PartSortAttrs, /
+) -> tuple[Shape, ...]:
+    (x,) = shapes
+    ctx.check_axes("axis", (attrs.axis,), len(x))
+    found = (attrs.parts, _rows(x, attrs.axis), minimum(attrs.kept, attrs.length))
+    ctx.require_sizes(found)
+    return (found, found)
+
+
+def merge_parts_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: PartSortAttrs, /
+) -> tuple[Shape, ...]:
+    x = shapes[0]
+    ctx.check_axes("axis", (attrs.axis,), len(x))
+    found = (*x[: attrs.axis], attrs.kept, *x[attrs.axis + 1 :])
+    ctx.require_sizes(found)
+    return (found, found)
+
+
+def sorted_parts(
+    rows: Array, kept: int, descending: bool, parts: int, length: int
+) -> tuple[Array, Array]:
+    """Of rows [n, size]: the elements of each part that come first, and where they were."""
+    shape = (parts, len(rows), min(kept, length))
+    values, places = np.zeros(shape, rows.dtype), np.zeros(shape, np.int64)
+    for part in range(parts):
+        inside = rows[:, part * length : (part + 1) * length]
+        found = sorted_places(inside, 1, descending)[:, : shape[2]]
+        values[part, :, : found.shape[1]] = np.take_along_axis(inside, found, 1)
+        places[part, :, : found.shape[1]] = found + part * length
+    return values, places
+
+
+def _sort_parts(call: Call[PartSortAttrs]) -> tuple[Array, ...]:
+    (x,), attrs = call.args, call.attrs
+    rows = np.moveaxis(x, attrs.axis, -1)
+    rows = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
+    sizes = (dim.evaluate({}) for dim in (attrs.kept, attrs.parts, attrs.length))
+    kept, parts, length = sizes
+    return sorted_parts(rows, kept, attrs.descending, parts, length)
+
+
+def _merge_parts(call: Call[PartSortAttrs]) -> tuple[Array, ...]:
+    """What the parts say is what the rows say."""
+    x, attrs = call.args[0], call.attrs
+    places = sorted_places(x, attrs.axis, attrs.descending)
+    first = np.take(places, range(attrs.kept.evaluate({})), attrs.axis)
+    return np.take_along_axis(x, first, attrs.axis), first
+
+
+sort_parts = register(
+    OpDef(
+        "sort_parts",
+        Signature(("x",)),
+        PartSortAttrs,
+        _with_places,
+        sort_parts_shape,
+        reference=_sort_parts,
+        traits=ALONE,
+        doc="The elements of each part of `axis` in order, and where each of them was.",
+    )
+)
+merge_parts = register(
+    OpDef(
+        "merge_parts",
+        Signature(("x", "values", "places")),
+        PartSortAttrs,
+        _with_places,
+        merge_parts_shape,
+        reference=_merge_parts,
+        traits=ALONE,
+        doc="The elements along `axis` in order, from sorted parts if there are any.",
     )
 )

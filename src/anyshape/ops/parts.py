@@ -12,6 +12,7 @@ many, and it is not divided at all: `staged` then takes the first form.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -97,7 +98,8 @@ def _part_reduce(call: Call[PartReduceAttrs]) -> Array:
     axes = attrs.axes
     if attrs.flat:
         before, after = x.shape[: axes[0]], x.shape[axes[-1] + 1 :]
-        x, axes = x.reshape((*before, -1, *after)), axes[:1]
+        size = math.prod(x.shape[axis] for axis in axes)
+        x, axes = x.reshape((*before, size, *after)), axes[:1]
     length = attrs.length.evaluate({})
     start = neutral_of(attrs.function, dtype)
 

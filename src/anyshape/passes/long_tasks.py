@@ -1,13 +1,16 @@
 """Long axes of few rows are computed in parts, on several threads.
 
-A reduction is one task for each row, a running total too: a sum of everything would be one task,
-which no other thread can share and nobody can end. Kernels of such ops get a second form:
+A reduction is one task for each row, a running total and a sort too: a sum of everything would be
+one task, which no other thread can share and nobody can end. Kernels of such ops get a second form:
 
     sum(x)      totals = part_reduce(x)              a task for each part
                 staged(sum(x), sum(totals))          at most one task per row, as before
 
     cumsum(x)   totals = part_reduce(x)
                 staged(cumsum(x), part_cumulative(x, totals))
+
+    sort(x)     values, places = sort_parts(x)
+                merge_parts(x, values, places)       sorts by itself if there are no parts
 
 Sizes decide how many parts there are. Where an axis is short or rows are many there are none: the
 kernels of totals then have no tasks, and the last one does what it always did. Axes that the facts
@@ -20,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
-from anyshape.ir.attrs import NO_ATTRS
+from anyshape.ir.attrs import NO_ATTRS, make_attrs
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region, Value
@@ -29,6 +32,7 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import DType, Shape, f32
 from anyshape.ops.cumulative import CumulativeAttrs, running_dtype
+from anyshape.ops.order import SortAttrs, TopKAttrs
 from anyshape.ops.reduce import ReduceAttrs
 from anyshape.passes.infra import PassContext
 from anyshape.sym import Answer, Dim, LessEqual, ceildiv, maximum, minimum, product
@@ -41,6 +45,9 @@ TASKS: Final = 32
 
 LONGEST: Final = 1 << 24
 """Elements of a part, at most, whatever the number of rows: some ten milliseconds."""
+
+LONGEST_SORT: Final = 1 << 19
+"""The same where elements are sorted."""
 
 STRIP: Final = 64
 """Neighbouring rows that one task reduces together, as in `lower/row.py`."""
@@ -81,7 +88,12 @@ class _Divider(Rebuilder):
         return builder.node(node.op, operands, node.attrs, node.regions, node.late)
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        loop = loop_of(node.regions[0]) if node.op.name == "kernel" else None
+        if node.op.name != "kernel":
+            return node.results
+        root = node.regions[0].results[:1]
+        if root and isinstance(root[0].node.attrs, SortAttrs | TopKAttrs):
+            return self._sorted(node, root[0].node, builder)
+        loop = loop_of(node.regions[0])
         if loop is None:
             return node.results
         parts = parts_of(loop)
@@ -90,6 +102,18 @@ class _Divider(Rebuilder):
         decision = Decision(self.name, True, f"in {parts.number} parts", loop, builder.place)
         self.ctx.decisions.record(decision)
         return _in_parts(_Kernel(node, loop), parts, builder).results
+
+    def _sorted(self, node: Node, sort: Node, builder: Builder) -> tuple[Value, ...]:
+        attrs, x = sort.attrs, sort.operands[0].tensor
+        assert isinstance(attrs, SortAttrs | TopKAttrs)
+        size = x.shape[attrs.axis]
+        if builder.scope.proves(LessEqual(size, Dim.of(2 * PART - 1))) is Answer.TRUE:
+            return node.results
+        rows = product((*x.shape[: attrs.axis], *x.shape[attrs.axis + 1 :]))
+        parts = _divided(size, size, rows, LONGEST_SORT)
+        decision = Decision(self.name, True, f"in {parts.number} parts", sort, builder.place)
+        self.ctx.decisions.record(decision)
+        return _sorted_in_parts(node, attrs, size, parts, builder).results
 
 
 # --- which kernels, and how many parts ------------------------------------------------------------
@@ -163,8 +187,12 @@ def parts_of(loop: Node) -> Parts:
     rows, width = product(kept), Dim.of(1)
     if kept and axes[-1] != len(shape) - 1:  # a task has a strip of rows
         rows, width = product(kept[:-1]) * ceildiv(kept[-1], STRIP), minimum(kept[-1], STRIP)
-    work = size * inner * width
-    wanted = maximum(1 + (TASKS - 1) // maximum(1, rows), work // LONGEST)
+    return _divided(size, size * inner * width, rows, LONGEST)
+
+
+def _divided(size: Dim, work: Dim, rows: Dim, longest: int) -> Parts:
+    """For an axis of this size, when a task for each row would combine `work` elements."""
+    wanted = maximum(1 + (TASKS - 1) // maximum(1, rows), work // longest)
     parts = minimum(wanted, minimum(work // PART, size))
     number = parts * minimum(1, maximum(0, parts - 1))
     return Parts(number, ceildiv(size, maximum(1, number)))
@@ -267,3 +295,24 @@ def _from_parts(loop: Node, x: Value, given: Value, parts: Parts, inner: Builder
     if total.tensor.shape != result.shape:  # the reduced axes stay as size 1
         total = inner.emit("reshape", total, shape=result.shape)
     return total
+
+
+def _sorted_in_parts(
+    node: Node, attrs: SortAttrs | TopKAttrs, size: Dim, parts: Parts, builder: Builder
+) -> Node:
+    is_top = isinstance(attrs, TopKAttrs)
+    kept, down = (attrs.k, attrs.largest) if is_top else (size, attrs.descending)
+    more = {"axis": attrs.axis, "kept": kept, "descending": down}
+    more |= {"parts": parts.number, "length": parts.length}
+    first = _alone("sort_parts", node.operands, more, builder)
+    return _alone("merge_parts", (*node.operands, *first.results), more, builder)
+
+
+def _alone(
+    op: str, operands: Sequence[Value], more: Mapping[str, object], builder: Builder
+) -> Node:
+    """A kernel of one op."""
+    inner, entry = builder.nested(), lookup(op)
+    params = [inner.param(value.type) for value in operands]
+    node = inner.node(entry, params, make_attrs(op, entry.attrs, more))
+    return builder.node(lookup("kernel"), operands, NO_ATTRS, [inner.region(node.results)])

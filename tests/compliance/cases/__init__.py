@@ -17,6 +17,7 @@ from tests.compliance.cases import (
     late,
     movement,
     order,
+    parts,
     random,
     reduce,
     scatter,
@@ -25,7 +26,7 @@ from tests.compliance.cases import (
 
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise, movement, reduce, cumulative, dot, source, late, control, random, compound,
-    attention, kernel, indexing, scatter, order,
+    attention, kernel, indexing, scatter, order, parts,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

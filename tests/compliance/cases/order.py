@@ -84,3 +84,65 @@ CASES.add(
     "topk", "all of them", ("f32[n]",), both("topk", axis=0, k="n"),
     ("f32[n]", "i64[n]"), in_order(0, True), fill=few_values,
 )  # fmt: skip
+
+
+# --- in parts -------------------------------------------------------------------------------------
+
+
+def merged(axis: int, kept: int | str, descending: bool, length: int) -> Callable[..., Any]:
+    """Parts and what they are merged to, as passes make them."""
+
+    def make(b: Builder, x: Value) -> tuple[Value, ...]:
+        parts = f"{x.tensor.shape[axis]}//{length} + 1"
+        attrs: dict[str, object] = {"axis": axis, "kept": kept, "descending": descending}
+        attrs |= {"parts": parts, "length": length}
+        first, second = lookup("sort_parts"), lookup("merge_parts")
+        given = b.node(first, [x], make_attrs("sort_parts", first.attrs, attrs)).results
+        made = make_attrs("merge_parts", second.attrs, attrs)
+        return b.node(second, [x, *given], made).results
+
+    return make
+
+
+def cut(axis: int, kept: int, descending: bool, length: int) -> Callable[..., Any]:
+    """Each piece of a row by itself."""
+
+    def expect(x: Any) -> tuple[Any, Any]:
+        x = np.moveaxis(x, axis, 1)
+        parts, width = x.shape[1] // length, min(kept, length)
+        values, places = np.zeros((2, parts, len(x), width))
+        for part in range(parts):
+            inside = x[:, part * length : (part + 1) * length]
+            found = in_order(1, descending, min(width, inside.shape[1]))(inside)
+            values[part, :, : found[0].shape[1]] = found[0]
+            places[part, :, : found[1].shape[1]] = found[1] + part * length
+        return values, places.astype(np.int64)
+
+    return expect
+
+
+for _dtype in ALL_DTYPES:
+    CASES.add(
+        "merge_parts", f"rows {_dtype}", (f"{_dtype}[b, n]",), merged(1, "n", False, 3),
+        (f"{_dtype}[b, n]", "i64[b, n]"), in_order(1, False), fill=few_values,
+    )  # fmt: skip
+CASES.add(
+    "merge_parts", "the greatest of a middle axis", ("f32[a, n, 3]",), merged(1, 2, True, 4),
+    ("f32[a, 2, 3]", "i64[a, 2, 3]"), in_order(1, True, 2), domain=("2 <= n",), fill=few_values,
+    sizes=({"a": 2, "n": 9}, {"a": 3, "n": 40}),
+)  # fmt: skip
+CASES.add(
+    "merge_parts", "columns, down", ("f32[n, 3]",), merged(0, "n", True, 5),
+    ("f32[n, 3]", "i64[n, 3]"), in_order(0, True), fill=few_values,
+)  # fmt: skip
+for _axis, _kept, _down, _length in ((1, 3, True, 4), (0, 2, False, 2)):
+    CASES.add(
+        "sort_parts", f"the first {_kept} of {_length}",
+        ("f32[b, n]",) if _axis else ("f32[n, b]",),
+        both("sort_parts", axis=_axis, kept=_kept, descending=_down, parts=f"n//{_length}",
+             length=_length),
+        (f"f32[n//{_length}, b, {min(_kept, _length)}]",
+         f"i64[n//{_length}, b, {min(_kept, _length)}]"),
+        cut(_axis, _kept, _down, _length), domain=(f"n % {_length} == 0",), fill=few_values,
+        sizes=({"b": 2, "n": 8}, {"b": 1, "n": 40}),
+    )  # fmt: skip

@@ -8,13 +8,23 @@ import anyshape as ash
 from anyshape.execute import PASSES
 from anyshape.loop import Kernel
 from anyshape.passes import run_passes
-from anyshape.plan.schedule import schedule
+from anyshape.plan.schedule import StepPlan, schedule
 
 
 def kernels_of(function: ash.Jitted[..., Any]) -> list[Kernel]:
-    """The kernel of each step, in order."""
+    """The kernel of each step, in order, where no axis is so long that it is divided."""
     graph = run_passes(function.graph, PASSES).graph
-    return [step.lowered.kernel for step in schedule(graph).steps]
+    return [step.lowered.kernel for step in schedule(graph).steps if not _is_of_parts(step)]
+
+
+def all_kernels_of(function: ash.Jitted[..., Any]) -> list[Kernel]:
+    """Every variant of every step."""
+    steps = schedule(run_passes(function.graph, PASSES).graph).steps
+    return [choice.variant.kernel for step in steps for choice in step.choices]
+
+
+def _is_of_parts(step: StepPlan) -> bool:
+    return any(node.op.name == "part_reduce" for node in step.node.regions[0].nodes())
 
 
 def kernel_of(function: ash.Jitted[..., Any]) -> Kernel:

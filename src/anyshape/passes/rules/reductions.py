@@ -41,12 +41,10 @@ def _of_one(entry: AnyOp) -> Rule:
 
 
 def _has_law(entry: AnyOp) -> bool:
-    # A mean is always a float sum, to which `starts_exactly` would always object.
-    return (
-        entry.has(Trait.REDUCTION)
-        and "axes" in schema(entry.attrs)
-        and entry.name not in ("mean", "part_reduce")
-    )
+    # A mean is always a float sum, to which `starts_exactly` would always object. Parts have an
+    # axis of their own, and are made when the rules are through.
+    named = entry.name not in ("mean", "part_reduce")
+    return entry.has(Trait.REDUCTION) and "axes" in schema(entry.attrs) and named
 
 
 RULES: tuple[Rule, ...] = tuple(_of_one(entry) for entry in OPS if _has_law(entry))

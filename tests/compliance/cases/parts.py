@@ -1,0 +1,133 @@
+"""Long axes in parts: each part by itself, element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from tests.compliance.case import Collection, emit
+from tests.compliance.tolerance import ANY_ZERO, accumulated
+
+from anyshape.ir import Builder, Value
+from anyshape.ir.types import f32, f64, i64
+
+CASES = Collection()
+
+STEPS: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
+    "sum": (lambda a, b: a + b, 0),
+    "prod": (lambda a, b: a * b, 1),
+    "max": (max, -math.inf),
+    "min": (min, math.inf),
+}
+
+
+def totals(function: str, axes: tuple[int, ...], length: int, flat: bool) -> Callable[..., Any]:
+    """Rows as lists of elements, cut into pieces."""
+    step, start = STEPS[function]
+
+    def expect(x: Any) -> Any:
+        last = tuple(range(-len(axes), 0))
+        rows = np.moveaxis(x, axes, last)
+        kept = rows.shape[: -len(axes)]
+        inner = 1 if flat else math.prod(rows.shape[rows.ndim - len(axes) + 1 :])
+        divided = math.prod(rows.shape[len(kept) :]) // max(1, inner) if inner else 0
+        if not flat:
+            divided = rows.shape[len(kept)]
+        parts = divided // length + 1
+        found = np.empty((parts, *kept))
+        for place in np.ndindex(*kept):
+            elements = rows[place].reshape(divided, inner)
+            for part in range(parts):
+                inside = elements[part * length : (part + 1) * length].ravel().tolist()
+                found[(part, *place)] = reduce(step, inside, start)
+        return found
+
+    return expect
+
+
+for _function in STEPS:
+    CASES.add(
+        "part_reduce", f"{_function} of rows", ("f32[batch, seq]",),
+        emit("part_reduce", function=_function, axes=(1,), parts="seq//4 + 1", length=4, dtype=f32),
+        ("f32[seq//4 + 1, batch]",), totals(_function, (1,), 4, False), tolerance=accumulated(64),
+    )  # fmt: skip
+CASES.add(
+    "part_reduce", "columns in a wider type", ("f32[seq, batch]",),
+    emit("part_reduce", function="sum", axes=(0,), parts="seq//3 + 1", length=3, dtype=f64),
+    ("f64[seq//3 + 1, batch]",), totals("sum", (0,), 3, False), tolerance=accumulated(64),
+)  # fmt: skip
+CASES.add(
+    "part_reduce", "two axes as one", ("f32[batch, seq, 5]",),
+    emit("part_reduce", function="sum", axes=(1, 2), parts="seq*5//7 + 1", length=7, dtype=f32,
+         flat=True),
+    ("f32[(5*seq)//7 + 1, batch]",), totals("sum", (1, 2), 7, True), tolerance=accumulated(64),
+)  # fmt: skip
+CASES.add(
+    "part_reduce", "the first of two axes", ("i64[seq, batch, 3]",),
+    emit("part_reduce", function="max", axes=(0, 2), parts="seq//2 + 1", length=2, dtype=i64),
+    ("i64[seq//2 + 1, batch]",),
+    lambda x: _least_where_empty(totals("max", (0, 2), 2, False)(x)), tolerance=ANY_ZERO,
+)  # fmt: skip
+
+
+def _least_where_empty(found: Any) -> Any:
+    least = np.iinfo(np.int64).min
+    return np.array([least if v == -math.inf else int(v) for v in found.ravel()]).reshape(
+        found.shape
+    )
+
+
+def _walk(
+    function: str, axis: int, exclusive: bool, reverse: bool, length: int
+) -> Callable[..., Value]:
+    """Totals and running totals, as passes make them."""
+
+    def make(b: Builder, x: Value) -> Value:
+        parts = {"parts": f"{x.tensor.shape[axis]}//{length} + 1", "length": length}
+        given = b.emit("part_reduce", x, function=function, axes=(axis,), dtype=f64, **parts)
+        ways = {"exclusive": exclusive, "reverse": reverse}
+        return b.emit("part_cumulative", x, given, function=function, axis=axis, **ways, **parts)
+
+    return make
+
+
+def _walked(function: str, axis: int, exclusive: bool, reverse: bool) -> Callable[..., Any]:
+    step, start = STEPS[function]
+
+    def expect(x: Any) -> Any:
+        rows = np.moveaxis(x, axis, -1)
+        found = np.empty_like(rows)
+        for place in np.ndindex(rows.shape[:-1]):
+            total = start
+            order = range(rows.shape[-1])
+            for i in reversed(order) if reverse else order:
+                before, total = total, step(total, float(rows[(*place, i)]))
+                found[(*place, i)] = before if exclusive else total
+        return np.moveaxis(found, -1, axis)
+
+    return expect
+
+
+for _function, _axis, _exclusive, _reverse, _shape in (
+    ("sum", 1, False, False, "[batch, seq]"),
+    ("sum", 0, True, True, "[seq, batch]"),
+    ("prod", 0, True, False, "[seq]"),
+    ("max", 1, False, True, "[batch, seq, 3]"),
+    ("min", 0, True, True, "[seq, 2]"),
+):
+    _ways = (_function, _axis, _exclusive, _reverse)
+    CASES.add(
+        "part_cumulative", f"{_function} along {_axis} of {_shape}", (f"f32{_shape}",),
+        _walk(*_ways, 3 + _axis), (f"f32{_shape}",), _walked(*_ways),
+        tolerance=accumulated(512, ulps=1024),
+    )  # fmt: skip
+
+
+for _parts, _taken in ((0, 0), (2, 1)):
+    CASES.add(
+        "staged", f"{_parts} parts", ("f32[batch]", "f32[batch]"), emit("staged", parts=_parts),
+        ("f32[batch]",), lambda x, y, taken=_taken: (x, y)[taken],
+    )  # fmt: skip
