@@ -16,6 +16,10 @@ from anyshape.base.errors import CompileError, UndefinedSymbolError
 from anyshape.codegen.elf import undefined_symbols
 from anyshape.codegen.llvm.binding import Binding, Module, Resource, TargetMachine, load_llvm
 from anyshape.codegen.llvm.memory_calls import memory_call, memory_calls_text
+from anyshape.codegen.llvm.one_lane_stores import (
+    may_have_one_lane_stores,
+    without_one_lane_stores,
+)
 from anyshape.codegen.llvm.target import Target
 
 _R = TypeVar("_R", bound=Resource)
@@ -42,6 +46,7 @@ def compile_object(llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNI
     with _errors_name(kernel), _Session(load_llvm(), target, tuning) as session:
         module = session.parse(llvm_text)
         session.optimize(module, slp_vectorize=OVERFLOW_CHECK not in llvm_text)
+        module = session.with_plain_stores(module)
         if calls := _memory_calls(module):
             module.link_in(session.parse(memory_calls_text(calls)))
         elf_object = session.machine.emit_object(module)
@@ -109,6 +114,13 @@ class _Session(ExitStack):
         options.slp_vectorization = self.tuning.slp_vectorize and slp_vectorize
         builder = self._own(self.llvm.create_pass_builder(self.machine, options))
         self._own(builder.getModulePassManager()).run(module, builder)
+
+    def with_plain_stores(self, module: Module) -> Module:
+        """See `one_lane_stores`."""
+        if not may_have_one_lane_stores([function.name for function in module.functions]):
+            return module
+        changed = without_one_lane_stores(str(module))
+        return module if changed is None else self.parse(changed)
 
 
 def _hide(module: Module) -> None:
