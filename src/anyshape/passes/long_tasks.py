@@ -126,7 +126,7 @@ def loop_of(region: Region) -> Node | None:
         return None
     shape = loops[0].result().tensor.shape
     same = all(value.tensor.shape == shape for value in region.results)
-    return loops[0] if same else None
+    return loops[0] if same and axes_of(loops[0]) else None
 
 
 def axes_of(loop: Node) -> tuple[int, ...]:

@@ -178,7 +178,12 @@ class Dim:
         raise TypeError(f"dim '{self}' has no truth value; ask a prover: proves(dim.equals(0))")
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, int) and self.constant == other)
+        if self is other:
+            return True
+        if isinstance(other, int):
+            return self.constant == other
+        # Dims are interned; whatever else it is (a tensor) has an answer of its own.
+        return False if isinstance(other, Dim) else NotImplemented
 
     def __hash__(self) -> int:
         return object.__hash__(self) if self.constant is None else hash(self.constant)

@@ -195,3 +195,17 @@ def test_the_reference_does_not_promise_native_ops() -> None:
     with pytest.raises(CapabilityError) as caught:
         ash.compile(layer, executor="reference", strict=True)
     assert "strict=True (none of its ops is native)" in str(caught.value)
+
+
+def test_reductions_over_no_axes() -> None:
+    """There is nothing to divide into parts: a scalar, or an empty list of axes."""
+
+    @ash.jit
+    def f(x: ash.u16[()], y: ash.f32["a"]):
+        return ash.mean(x, keepdims=True), x.sum(), y.sum(()), y.max(())
+
+    y = np.array([1.0, -2.0, 3.0], np.float32)
+    mean, total, summed, largest = f(np.array(8, np.uint16), y)
+    assert (mean, total) == (8, 8)
+    np.testing.assert_array_equal(summed, y)
+    np.testing.assert_array_equal(largest, y)

@@ -131,3 +131,24 @@ def test_a_graph_without_axes_has_one_binding() -> None:
     assert specialization.as_text().startswith("fixed at its one shape: 1 step on one thread\n")
     assert specialization.as_text() in str(ash.compile(fixed).explain()).replace("\n  ", "\n")
     np.testing.assert_array_equal(fixed(np.zeros(3, np.float32)), 1)
+
+
+def test_many_overflow_checks_are_right_together() -> None:
+    """Eight and more flags in one function: with them in vectors, LLVM loses some on AVX-512."""
+
+    @ash.jit
+    def f(
+        x: ash.u8["c+1", "a"],
+        y: ash.f32["c"],
+        i: ash.i32["b"],
+        w: ash.u32[8, "c"],
+        j: ash.i64["2*a"],
+    ):
+        both = ash.concat([x, x])
+        product = ash.dot_general(y.astype(ash.u32), w, ((0,), (1,)))
+        return x[:, i], ash.logical_and(both, both), both.astype(ash.u32), product, x[j], x
+
+    x, w = np.ones((12, 5), np.uint8), np.ones((8, 11), np.uint32)
+    i, j = np.zeros(7, np.int32), np.zeros(10, np.int64)
+    shapes = [result.shape for result in f(x, np.ones(11, np.float32), i, w, j)]
+    assert shapes == [(12, 7), (24, 5), (24, 5), (8,), (10, 5), (12, 5)]

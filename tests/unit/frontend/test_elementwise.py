@@ -120,6 +120,14 @@ def test_a_dim_on_the_left() -> None:
     check(lambda x: x.shape[0] - x, lambda x: np.float32(len(x)) - x, floats(4))
 
 
+@pytest.mark.parametrize("compare", [operator.eq, operator.ne])
+def test_a_dim_compared_with_a_tensor_gives_a_tensor(compare: Callable[..., Any]) -> None:
+    """From the left too: a dim has no answer for tensors, so that theirs counts."""
+    x = np.array([4.0, 3.0, 4.0, 5.0], np.float32)
+    check(lambda x: compare(x.shape[0], x), lambda x: compare(len(x), x), x)
+    check(lambda x: compare(x.shape[0] + 1, x), lambda x: compare(len(x) + 1, x), x)
+
+
 # --- promotion ----------------------------------------------------------------------------------
 
 

@@ -23,6 +23,10 @@ from anyshape.codegen.llvm.binding import (
     load_llvm,
 )
 from anyshape.codegen.llvm.memory_calls import memory_call, memory_calls_text
+from anyshape.codegen.llvm.one_lane_stores import (
+    may_have_one_lane_stores,
+    without_one_lane_stores,
+)
 from anyshape.codegen.llvm.target import Target
 
 _R = TypeVar("_R", bound=Resource)
@@ -38,13 +42,18 @@ class Tuning:
 
 DEFAULT_TUNING = Tuning()
 
+OVERFLOW_CHECK = ".with.overflow."
+"""Code with these has no vectors across statements: SLP gathers the flags in masks, and for AVX-512
+LLVM 22 then reads a mask register that nothing has written. Sizes that fit were refused so."""
+
 
 def compile_object(llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNING) -> bytes:
     """Compile one module. Raises `CompileError` with the name of its first public function."""
     kernel = kernel_name(llvm_text)
     with _errors_name(kernel), _Session(load_llvm(), target, tuning) as session:
         module = session.parse(llvm_text)
-        session.optimize(module)
+        session.optimize(module, slp_vectorize=OVERFLOW_CHECK not in llvm_text)
+        module = session.with_plain_stores(module)
         if calls := _memory_calls(module):
             module.link_in(session.parse(memory_calls_text(calls)))
         elf_object = session.machine.emit_object(module)
@@ -106,14 +115,21 @@ class _Session(ExitStack):
         _hide(module)
         return module
 
-    def optimize(self, module: Module) -> None:
+    def optimize(self, module: Module, slp_vectorize: bool) -> None:
         options = self._own(self.llvm.create_pipeline_tuning_options(speed_level=3))
         options.loop_vectorization = self.tuning.loop_vectorize
-        options.slp_vectorization = self.tuning.slp_vectorize
+        options.slp_vectorization = self.tuning.slp_vectorize and slp_vectorize
         builder = self._own(self.llvm.create_pass_builder(self.machine, options))
         manager = builder.getModulePassManager()
         self.callback(free_pass_manager, self.llvm, manager)
         manager.run(module, builder)
+
+    def with_plain_stores(self, module: Module) -> Module:
+        """See `one_lane_stores`."""
+        if not may_have_one_lane_stores([function.name for function in module.functions]):
+            return module
+        changed = without_one_lane_stores(str(module))
+        return module if changed is None else self.parse(changed)
 
 
 def _hide(module: Module) -> None:

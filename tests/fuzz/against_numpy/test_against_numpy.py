@@ -1,0 +1,151 @@
+"""A short run of the fuzzer whose oracle is NumPy, and tests of the fuzzer itself."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.fuzz.against_numpy.check import Failure, Tally, Variant, check, random_program
+from tests.fuzz.against_numpy.compare import Compared, difference
+from tests.fuzz.against_numpy.inputs import LAYOUTS, arrays_of
+from tests.fuzz.against_numpy.meaning import MEANINGS
+from tests.fuzz.against_numpy.noise import exact
+from tests.fuzz.against_numpy.program import Input, Instruction, Program
+from tests.fuzz.against_numpy.shrink import shrunk, snippet
+from tests.fuzz.against_numpy.spellings import SPELLINGS
+
+import anyshape as ash
+
+BLOCKS = 4
+PROGRAMS = 200 // BLOCKS
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_random_programs_agree_with_numpy(block: int) -> None:
+    """In a process of its own: it forks for each batch, and must not have threads then."""
+    seeds = ["--seed", str(400_000 + PROGRAMS * block), "--programs", str(PROGRAMS)]
+    command = [sys.executable, "-m", "tests.fuzz.against_numpy", *seeds, "--longest", "2"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+# --- everything public is generated ---------------------------------------------------------------
+
+NO_OPS = {
+    "Axis", "Cancellation", "Executable", "Jitted", "Options", "ResultCache", "Specialization",
+    "Tensor", "compile", "errors", "ir", "jit", "newaxis",
+    "bf16", "bool", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
+}  # fmt: skip
+"""Public names that are no functions of tensors; the fuzzer uses most of them."""
+
+EXCLUDED = {
+    "random": "NumPy has no generator with these streams; tests/unit/frontend has its properties",
+}
+EXCLUDED_METHODS = {"tracer": "no method: who traces", "value": "no method", "type": "no method"}
+METHODS_BY_OPERATOR = {"shape", "dtype", "ndim", "size"}
+
+
+def spelled(pattern: str) -> set[str]:
+    texts = " ".join(text for texts in SPELLINGS.values() for text in texts)
+    return set(re.findall(pattern, texts))
+
+
+def test_every_public_function_is_spelled() -> None:
+    steps = {"add", "subtract", "maximum", "minimum", "multiply"}  # inside loops and branches
+    used = spelled(r"\bash\.(\w+)") | steps
+    missing = set(ash.__all__) - NO_OPS - set(EXCLUDED) - used
+    assert not missing, f"no program has {sorted(missing)}: spell them, or say why not"
+
+
+def test_every_method_is_spelled() -> None:
+    public = {name for name in dir(ash.Tensor) if not name.startswith("_")}
+    used = spelled(r"\{0\}\.(\w+)") | METHODS_BY_OPERATOR
+    missing = public - used - set(EXCLUDED_METHODS)
+    assert not missing, f"no program has {sorted(missing)}: spell them, or say why not"
+
+
+def test_what_is_spelled_has_a_meaning() -> None:
+    assert set(SPELLINGS) <= set(MEANINGS)
+
+
+# --- the fuzzer sees what is wrong ----------------------------------------------------------------
+
+
+def program_of(*instructions: Instruction, returns: str) -> Program:
+    given = Input("x0", "f32", ("a", "b"))
+    return Program(1, (given,), instructions, (returns,), ({"a": 3, "b": 4},))
+
+
+EXP = Instruction(("v0",), "exp", "ash.exp({0})", ("x0",))
+TANH = Instruction(("v1",), "tanh", "ash.tanh({0})", ("v0",))
+SUM = Instruction(("v2",), "sum", "ash.sum({0}, axis={axis})", ("v1",), (("axis", "1"),))
+
+
+def test_a_right_program_passes() -> None:
+    tally = Tally()
+    assert check(program_of(EXP, TANH, SUM, returns="v2"), [Variant()], tally) is None
+    assert tally.compared.elements == 3
+
+
+def test_a_wrong_result_is_a_failure() -> None:
+    wrong = replace(TANH, spelling="ash.sin({0})")
+    found = check(program_of(EXP, wrong, SUM, returns="v2"), [Variant()], Tally())
+    assert found is not None
+    assert found.kind == "wrong"
+
+
+def test_a_refusal_is_a_failure() -> None:
+    refused = replace(EXP, spelling="ash.exp({0}).reshape(7)")
+    found = check(program_of(refused, TANH, SUM, returns="v2"), [Variant()], Tally())
+    assert found is not None
+    assert found.kind.startswith("refused")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_hold_the_same_numbers(layout: str) -> None:
+    given = Input("x0", "i16", ("a", "b", "3"), "grid", layout)
+    program = Program(1, (given,), (), ("x0",))
+    array = arrays_of(program, {"a": 4, "b": 5})["x0"]
+    np.testing.assert_array_equal(LAYOUTS[layout](array), array)
+
+
+def test_the_last_bit_of_an_exact_result_counts() -> None:
+    right = np.array([1.5, 2.0], np.float32)
+    assert difference(right, exact(right), Compared()) is None
+    off = np.nextafter(right, 3, dtype=np.float32)
+    assert difference(off, exact(right), Compared()) is not None
+
+
+ABORTING = """
+import os
+from tests.fuzz.against_numpy.isolate import Ended, each
+work = lambda job: os._exit(7) if job == 2 else job
+print([(item.job, item.how) if isinstance(item, Ended) else item for item in each(work, [1, 2, 3])])
+"""
+
+
+def test_a_crash_is_attributed_and_the_rest_goes_on() -> None:
+    command = [sys.executable, "-c", ABORTING]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "[1, (2, 'crash exit code 7'), 3]"
+
+
+def test_failures_shrink_to_what_matters() -> None:
+    def fails(kind: str, program: Program, variant: Variant) -> Failure | None:
+        sizes = dict(program.bindings[0])
+        hit = any(i.op == "tanh" for i in program.instructions) and sizes.get("b", 4) > 1
+        return Failure(kind, "text", program, variant, sizes) if hit else None
+
+    program = replace(program_of(EXP, TANH, SUM, returns="v2"), bindings=({"a": 33, "b": 4},))
+    small = shrunk(Failure("wrong", "text", program, Variant(threads=2), {"a": 33, "b": 4}), fails)
+    assert [i.op for i in small.program.instructions] == ["tanh"]
+    assert small.variant == Variant()
+    assert "ash.tanh(" in snippet(small)
+
+
+def test_a_seed_gives_one_program() -> None:
+    assert random_program(7) == random_program(7)
