@@ -104,8 +104,11 @@ class FactScope:
         if self._own_prover is None or self._base is not base:
             self._base = base
             known = (*self._facts, *self._implied)
+            # What a prover remembers goes with its scope, so that of no facts at all is not shared.
+            parent = None if base is _NOTHING else base
             nothing_new = not self._axes and not known
-            self._own_prover = base if nothing_new else Prover(self._axes.values(), known, base)
+            shared = parent if nothing_new else None
+            self._own_prover = shared or Prover(self._axes.values(), known, parent)
         return self._own_prover
 
     def proves(self, predicate: Predicate) -> Answer:

@@ -8,6 +8,7 @@ import numpy as np
 import anyshape as ash
 from anyshape.ir.node import Node
 from anyshape.sym.dim import Dim
+from anyshape.sym.monomial import monomial_key
 from anyshape.sym.symbol import Symbol
 
 WEIGHT = np.eye(16, dtype=np.float32)
@@ -28,6 +29,7 @@ def compile_and_drop(number: int) -> None:
 
 def held() -> Counter[str]:
     """Objects of ours that are alive, by class, and the sizes of the tables of interned values."""
+    monomial_key.cache_clear()  # remembers a bounded number of monomials, and so their symbols
     gc.collect()
     ours = (type(o) for o in gc.get_objects() if str(type(o).__module__).startswith("anyshape"))
     found = Counter(f"{kind.__module__}.{kind.__qualname__}" for kind in ours)

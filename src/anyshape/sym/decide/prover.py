@@ -19,7 +19,6 @@ from anyshape.sym.dim import Dim
 from anyshape.sym.predicate import Predicate
 from anyshape.sym.symbol import Symbol
 
-_NO_FACTS = Decider()
 _FEW = 48
 """So many statements are taken together; of more, each question sees the nearest."""
 
@@ -115,7 +114,7 @@ class Prover:
         if numbers not in self._near:
             if len(self._near) >= _MAX_DECIDERS:
                 self._near.clear()
-            self._near[numbers] = self._decider_of(numbers, _NO_FACTS)
+            self._near[numbers] = self._decider_of(numbers)
         return self._near[numbers]
 
     @property
@@ -125,11 +124,12 @@ class Prover:
     @lazy_property
     def _all(self) -> Decider:
         """All statements in one decider, which continues the parent's."""
-        before = self._parent._all if self._parent is not None else _NO_FACTS
-        return self._decider_of(self._own, before) if self._own else before
+        if self._parent is None:  # its own: what it remembers goes with it
+            return self._decider_of(self._own)
+        return self._decider_of(self._own, self._parent._all) if self._own else self._parent._all
 
-    def _decider_of(self, numbers: Iterable[int], before: Decider) -> Decider:
+    def _decider_of(self, numbers: Iterable[int], before: Decider | None = None) -> Decider:
         statements = [self._log.statements[number] for number in numbers]
         axes = [statement for statement in statements if isinstance(statement, Axis)]
         facts = [statement for statement in statements if not isinstance(statement, Axis)]
-        return before.extended(axes, facts)
+        return Decider(axes, facts, before)
