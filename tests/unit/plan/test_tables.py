@@ -9,7 +9,8 @@ import pytest
 
 import anyshape as ash
 from anyshape.execute import Executable
-from anyshape.ir.types import Array
+from anyshape.execute.target import target_for
+from anyshape.ir.types import Array, f32
 from anyshape.lower.effort import LINE_ALONE
 from anyshape.plan.tables import SMALL
 
@@ -193,7 +194,7 @@ def test_what_is_read_in_its_own_order_is_held_twice(
 ) -> None:
     fast = ash.compile(model)
     assert decided(fast) == [(False, "not only rows of it are looked up")]
-    assert held(fast) >= TABLE.nbytes + panels(TABLE, 16)
+    assert held(fast) >= TABLE.nbytes + panels(TABLE, target_for().tiling.columns(f32))
     ids, x = np.arange(5), RNG.standard_normal((5, WIDTH)).astype(np.float32)
     found = fast(*([ids, x] if len(model.graph.inputs) == 2 else [x]))
     for array, expected in zip(found, wanted(ids, x), strict=True):
