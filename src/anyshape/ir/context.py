@@ -21,6 +21,8 @@ from anyshape.sym import (
     FactScope,
     Predicate,
     bcast,
+    clamp_form,
+    is_at_most,
     product,
 )
 
@@ -116,6 +118,8 @@ class ShapeContext:
             return right
         if not left.is_constant and bcast(left, right) is left:
             return left  # `right` is among the sizes that `left` is the broadcast of
+        if self._is_at_most_one(left) and self._is_at_most_one(right):
+            return _smaller(left, right)
         self.require(Broadcastable(left, right), f"operands must broadcast at axis {axis}")
         left, right = self.scope.resolve(left), self.scope.resolve(right)
         for one, other in ((left, right), (right, left)):
@@ -125,9 +129,20 @@ class ShapeContext:
             return left if left.is_constant else right
         return bcast(left, right)
 
+    def _is_at_most_one(self, size: Dim) -> bool:
+        upper = self.scope.bounds(clamp_form(size))[1]
+        return upper is not None and upper <= 1
+
     def late_axis(self, upper: Dim | None) -> Dim:
         """A size the graph itself computes, at most `upper`; a given symbol is kept."""
         given = self._given[len(self.late)].symbol if len(self.late) < len(self._given) else None
         symbol = self.scope.late(given, upper)
         self.late.append(LateAxis(symbol, upper))
         return Dim.of(symbol)
+
+
+def _smaller(left: Dim, right: Dim) -> Dim:
+    """What two sizes of 0 or 1 broadcast to."""
+    if is_at_most(right, left):
+        return right
+    return left if is_at_most(left, right) else bcast(left, right)

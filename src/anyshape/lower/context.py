@@ -36,7 +36,17 @@ from anyshape.loop import (
     Update,
 )
 from anyshape.loop.ir import Index
-from anyshape.sym import Answer, Dim, Equal, FactScope, Predicate, Symbol, minimum
+from anyshape.sym import (
+    Answer,
+    Dim,
+    Equal,
+    FactScope,
+    LessEqual,
+    Predicate,
+    Symbol,
+    is_at_most,
+    minimum,
+)
 from anyshape.sym.factor import Bcast, Min
 
 Conditions = tuple[Predicate, ...]
@@ -266,8 +276,11 @@ class Lowering:
     def _broadcast_index(self, operand: Dim, result: Dim, index: Dim) -> Dim:
         if operand == 1:
             return Dim.of(0)
-        if self.scope.proves(Equal(operand, result)) is Answer.TRUE:
+        if is_at_most(result, operand):  # it is the result's size, or 1 and there is one index
             return index
+        for enough in (Equal(operand, result), LessEqual(result, operand)):
+            if self.scope.proves(enough) is Answer.TRUE:
+                return index
         return clamped_index(index, operand)  # a size of 1 or of the result: only the run knows
 
 

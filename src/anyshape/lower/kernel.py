@@ -42,6 +42,7 @@ from anyshape.lower.parts import (
 )
 from anyshape.lower.row import kept_indices, row_work
 from anyshape.lower.scatter import scatter_node, scatter_work
+from anyshape.lower.slice_bounds import sizes_of_bounds, with_sizes_of_bounds
 from anyshape.lower.tasks import TASK, Indices, Work
 from anyshape.lower.tiling import WIDE, Tiling
 from anyshape.passes.expand import CONTRACTIONS, expanded_region
@@ -92,6 +93,11 @@ def lower_region(
     own_sizes = sizes_of_parts(region)
     if own_sizes:
         region = with_sizes_of_parts(region, own_sizes)
+    bounds = sizes_of_bounds(region)
+    if bounds:
+        region, required = with_sizes_of_bounds(region, bounds)
+        facts = replace(facts, facts=(*facts.facts, *required))
+        own_sizes |= bounds
     symbols = size_symbols(region)
     sizes = tuple(Symbol(f"n{number}") for number in range(len(symbols)))
     names = {symbol: Dim.of(size) for symbol, size in zip(symbols, sizes, strict=True)}

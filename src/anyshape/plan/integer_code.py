@@ -7,7 +7,7 @@ the checks that the same function makes. Estimates refuse nothing: they stop at 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import count
 from typing import assert_never
@@ -29,18 +29,30 @@ LARGEST = (1 << 63) - 1
 
 
 class IntegerCode:
-    """The body of one function under construction. Every value is an i64 in an SSA name."""
+    """The body of one function under construction. Every value is an i64 in an SSA name.
 
-    def __init__(self) -> None:
+    Symbols that it does not define itself are loaded from `%symbols`, where `stored` says.
+    """
+
+    def __init__(self, stored: Mapping[Symbol, int] | None = None) -> None:
         self.lines: list[str] = []
+        self._stored = stored or {}
         self._numbers = count()
         self._symbols: dict[Symbol, str] = {}
         self._values: dict[Dim, str] = {}
         self._estimates: dict[Dim, str] = {}
+        self._factors: dict[tuple[Factor, bool], str] = {}
+        self._pure: dict[str, str] = {}
         self._is_estimate = False
         self._overflow = "false"
 
     def emit(self, operation: str) -> str:
+        """The result of an operation that depends on its operands alone; it is computed once."""
+        if operation not in self._pure:
+            self._pure[operation] = self.perform(operation)
+        return self._pure[operation]
+
+    def perform(self, operation: str) -> str:
         name = f"%v{next(self._numbers)}"
         self.lines.append(f"  {name} = {operation}")
         return name
@@ -52,11 +64,16 @@ class IntegerCode:
 
     def load(self, array: str, index: int) -> str:
         place = self.emit(f"getelementptr i64, ptr {array}, i64 {index}")
-        return self.emit(f"load i64, ptr {place}, align 8")
+        return self.perform(f"load i64, ptr {place}, align 8")
 
     def store(self, value: str, array: str, index: int) -> None:
         place = self.emit(f"getelementptr i64, ptr {array}, i64 {index}")
         self.lines.append(f"  store i64 {value}, ptr {place}, align 8")
+
+    def _symbol(self, symbol: Symbol) -> str:
+        if symbol not in self._symbols:
+            self.define(symbol, self.load("%symbols", self._stored[symbol]))
+        return self._symbols[symbol]
 
     # --- dims ---------------------------------------------------------------------------------
 
@@ -91,20 +108,27 @@ class IntegerCode:
         return found
 
     def _term(self, monomial: Sequence[tuple[Factor, int]], coefficient: int) -> str:
-        factors = [self._factor(factor) for factor, power in monomial for _ in range(power)]
+        factors = [self._known(factor) for factor, power in monomial for _ in range(power)]
         if not factors:
             return str(coefficient)
         product = reduce(self.multiply, factors)
         return product if coefficient == 1 else self.multiply(product, str(coefficient))
 
+    def _known(self, factor: Factor) -> str:
+        """The value of a factor, computed once."""
+        key = factor, self._is_estimate
+        if key not in self._factors:
+            self._factors[key] = self._factor(factor)
+        return self._factors[key]
+
     def _factor(self, factor: Factor) -> str:
         match factor:
             case Symbol():
-                return self._symbols[factor]
+                return self._symbol(factor)
             case FloorDiv():
-                return self.divide(*map(self.dim, factor.args))[0]
+                return self.quotient(*map(self.dim, factor.args))
             case Mod():
-                return self.divide(*map(self.dim, factor.args))[1]
+                return self.remainder(*map(self.dim, factor.args))
             case Min():
                 return reduce(self._smaller, map(self.dim, factor.args))
             case Max():
@@ -115,10 +139,10 @@ class IntegerCode:
                 assert_never(factor)
 
     def _smaller(self, left: str, right: str) -> str:
-        return self.select(self.compare("slt", left, right), left, right)
+        return self.emit(f"call i64 @llvm.smin.i64(i64 {left}, i64 {right})")
 
     def _larger(self, left: str, right: str) -> str:
-        return self.select(self.compare("sgt", left, right), left, right)
+        return self.emit(f"call i64 @llvm.smax.i64(i64 {left}, i64 {right})")
 
     def _broadcast(self, left: str, right: str) -> str:
         return self.select(self.compare("eq", left, "1"), right, left)
@@ -144,16 +168,41 @@ class IntegerCode:
         self._overflow = self.emit(f"or i1 {self._overflow}, {flag}")
         return value
 
-    def divide(self, num: str, den: str) -> tuple[str, str]:
-        """Quotient and remainder, rounded down; by zero, both are zero."""
-        nothing = self.compare("eq", den, "0")
-        safe = self.select(nothing, "1", den)
+    def quotient(self, num: str, den: str) -> str:
+        """Rounded down; by zero, it is zero."""
+        if den == "1":
+            return num
+        if (shift := _power_of_two(den)) is not None:
+            return self.emit(f"ashr i64 {num}, {shift}")
+        safe, nothing = self._divisor(den)
         quotient, rest = self.emit(f"sdiv i64 {num}, {safe}"), self.emit(f"srem i64 {num}, {safe}")
-        differ = self.compare("slt", self.emit(f"xor i64 {rest}, {safe}"), "0")
-        below = self.emit(f"and i1 {differ}, {self.compare('ne', rest, '0')}")
-        lower, higher = self.emit(f"sub i64 {quotient}, 1"), self.emit(f"add i64 {rest}, {safe}")
-        floor, remainder = self.select(below, lower, quotient), self.select(below, higher, rest)
-        return self.select(nothing, "0", floor), self.select(nothing, "0", remainder)
+        lower = self.emit(f"sub i64 {quotient}, 1")
+        floor = self.select(self._is_below(rest, safe), lower, quotient)
+        return floor if nothing is None else self.select(nothing, "0", floor)
+
+    def remainder(self, num: str, den: str) -> str:
+        """Of the division that rounds down; by zero, it is zero."""
+        if den == "1":
+            return "0"
+        if _power_of_two(den) is not None:
+            return self.emit(f"and i64 {num}, {int(den) - 1}")
+        safe, nothing = self._divisor(den)
+        rest = self.emit(f"srem i64 {num}, {safe}")
+        higher = self.emit(f"add i64 {rest}, {safe}")
+        remainder = self.select(self._is_below(rest, safe), higher, rest)
+        return remainder if nothing is None else self.select(nothing, "0", remainder)
+
+    def _divisor(self, den: str) -> tuple[str, str | None]:
+        """What to divide by, and whether the divisor is zero; None if it never is."""
+        if den.lstrip("-").isdigit() and den != "0":
+            return den, None
+        nothing = self.compare("eq", den, "0")
+        return self.select(nothing, "1", den), nothing
+
+    def _is_below(self, rest: str, den: str) -> str:
+        """Whether a division that rounds towards zero is one above the one that rounds down."""
+        differ = self.compare("slt", self.emit(f"xor i64 {rest}, {den}"), "0")
+        return self.emit(f"and i1 {differ}, {self.compare('ne', rest, '0')}")
 
     def compare(self, test: str, left: str, right: str) -> str:
         return self.emit(f"icmp {test} i64 {left}, {right}")
@@ -179,7 +228,7 @@ class IntegerCode:
                 return self.compare("slt", left, right)
             case Divisible():
                 # Zero divides only zero; the remainder by zero is given as zero.
-                exact = self.compare("eq", self.divide(left, right)[1], "0")
+                exact = self.compare("eq", self.remainder(left, right), "0")
                 by_zero = self.compare("eq", right, "0")
                 empty = self.compare("eq", left, "0")
                 sound = self.any(self.emit(f"xor i1 {by_zero}, true"), empty)
@@ -193,17 +242,26 @@ class IntegerCode:
             case _:
                 assert_never(predicate)
 
-    def function(self, name: str, arguments: str, checks: Sequence[str]) -> str:
-        """The whole function: it returns -1, or the number of the first check that fails."""
+    def first_failure(self, checks: Mapping[int, str], overflow: int) -> str:
+        """-1, or the number of the first check that fails, or `overflow`."""
         result = "-1"
-        for number in reversed(range(len(checks))):
+        for number in sorted(checks, reverse=True):
             result = self.select(checks[number], result, str(number))
-        result = self.select(self._overflow, str(len(checks)), result)
-        body = "\n".join(self.lines)
-        return f"define i64 @{name}({arguments}) {{\n{body}\n  ret i64 {result}\n}}\n"
+        return self.select(self._overflow, str(overflow), result)
 
 
 DECLARATIONS = "\n".join(
-    f"declare {{i64, i1}} @llvm.{operation}.with.overflow.i64(i64, i64)"
-    for operation in ("sadd", "ssub", "smul")
+    (
+        *(
+            f"declare {{i64, i1}} @llvm.{operation}.with.overflow.i64(i64, i64)"
+            for operation in ("sadd", "ssub", "smul")
+        ),
+        *(f"declare i64 @llvm.{operation}.i64(i64, i64)" for operation in ("smin", "smax")),
+    )
 )
+
+
+def _power_of_two(value: str) -> int | None:
+    """The exponent of a constant that is one."""
+    number = int(value) if value.isdigit() else 0
+    return number.bit_length() - 1 if number > 0 and number & (number - 1) == 0 else None

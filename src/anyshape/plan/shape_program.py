@@ -2,25 +2,40 @@
 
 `bind` follows the graph's `BindingPlan` step by step, so the Python plan is its reference, and
 explains any check that fails.
+
+LLVM's time for a function grows faster than the function. So a long one is several of at most about
+`MOST_LINES` lines, called one after the other: symbols are in memory between them, and what a dim
+of one has in common with those of another is computed again.
 """
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final, assert_never
 
 from anyshape.plan.integer_code import DECLARATIONS, IntegerCode
 from anyshape.plan.words import Cheapest, Estimate, Number, OfCheapest, Words
-from anyshape.sym import Axis, BindingPlan, Dim, Symbol
-from anyshape.sym.bindings import FromInput
+from anyshape.sym import Axis, BindingPlan, Dim, Fact, Symbol
+from anyshape.sym.bindings import FromInput, Step
+
+MOST_LINES: Final = 1000
+
+Part = Callable[[IntegerCode], Iterable[str]]
+"""Writes code, and gives the checks that it makes."""
 
 
 def shape_text(symbols: list[Symbol], words: Words) -> str:
-    code = IntegerCode()
-    for index, symbol in enumerate(symbols):
-        code.define(symbol, code.load("%symbols", index))
-    for number, index in words.numbers.items():
+    def store(number: Number, index: int, code: IntegerCode) -> Iterable[str]:
         code.store(_number(code, number), "%words", index)
-    return code.function("shape", "ptr %symbols, ptr %words", [])
+        return ()
+
+    parts = (partial(store, number, index) for number, index in words.numbers.items())
+    return _function("shape", "ptr %symbols, ptr %words", parts, _indices(symbols))
+
+
+def _indices(symbols: Iterable[Symbol]) -> dict[Symbol, int]:
+    return {symbol: index for index, symbol in enumerate(symbols)}
 
 
 def _number(code: IntegerCode, number: Number) -> str:
@@ -39,40 +54,56 @@ def _number(code: IntegerCode, number: Number) -> str:
 
 def bind_text(plan: BindingPlan) -> str:
     """Solves the symbols in the order of the plan, then makes all of its checks."""
-    code = IntegerCode()
+    symbols = _indices(step.affine.symbol for step in plan.steps)
+    return _function("bind", "ptr %dims, ptr %symbols", _checks(plan), symbols)
+
+
+def _checks(plan: BindingPlan) -> Iterator[Part]:
     places = _places(plan)
-    checks: list[str] = []
     for index, step in enumerate(plan.steps):
-        start = (
-            code.load("%dims", places[step.input, step.position])
-            if isinstance(step, FromInput)
-            else "0"
-        )
-        rest = code.subtract(start, code.dim(step.affine.rest))
-        size, remainder = code.divide(rest, str(step.affine.coefficient))
-        checks += [code.compare("eq", remainder, "0"), code.compare("sge", size, "0")]
-        code.define(step.affine.symbol, size)
-        code.store(size, "%symbols", index)
+        yield partial(_solve, step, index, places)
     for number, (_, dims) in enumerate(plan.inputs):
         for position, dim in enumerate(dims):
-            given = code.load("%dims", places[number, position])
-            checks.append(code.compare("eq", given, code.dim(dim)))
-    checks += [_axis_check(code, axis) for axis in plan.axes]
-    checks += [code.holds(fact.predicate) for fact in plan.facts]
-    return code.function("bind", "ptr %dims, ptr %symbols", checks)
+            yield partial(_input_check, dim, places[number, position])
+    for axis in plan.axes:
+        yield partial(_axis_check, axis)
+    for fact in plan.facts:
+        yield partial(_fact_check, fact)
 
 
-def _places(plan: BindingPlan) -> dict[tuple[int, int], int]:
+Places = Mapping[tuple[int, int], int]
+
+
+def _places(plan: BindingPlan) -> Places:
     """Where the size of an input's axis is among the sizes of all inputs."""
     order = [(i, axis) for i, (_, dims) in enumerate(plan.inputs) for axis in range(len(dims))]
     return {place: index for index, place in enumerate(order)}
 
 
-def _axis_check(code: IntegerCode, axis: Axis) -> str:
+def _solve(step: Step, index: int, places: Places, code: IntegerCode) -> Iterable[str]:
+    given = isinstance(step, FromInput)
+    start = code.load("%dims", places[step.input, step.position]) if given else "0"
+    rest = code.subtract(start, code.dim(step.affine.rest))
+    coefficient = str(step.affine.coefficient)
+    size, remainder = code.quotient(rest, coefficient), code.remainder(rest, coefficient)
+    code.define(step.affine.symbol, size)
+    code.store(size, "%symbols", index)
+    return code.compare("eq", remainder, "0"), code.compare("sge", size, "0")
+
+
+def _input_check(dim: Dim, place: int, code: IntegerCode) -> Iterable[str]:
+    return (code.compare("eq", code.load("%dims", place), code.dim(dim)),)
+
+
+def _axis_check(axis: Axis, code: IntegerCode) -> Iterable[str]:
     size = code.dim(Dim.of(axis.symbol))
     inside = code.any(*(_in_range(code, size, low, high) for low, high in axis.ranges))
-    exact = code.compare("eq", code.divide(size, str(axis.multiple_of))[1], "0")
-    return code.emit(f"and i1 {inside}, {exact}")
+    exact = code.compare("eq", code.remainder(size, str(axis.multiple_of)), "0")
+    return (code.emit(f"and i1 {inside}, {exact}"),)
+
+
+def _fact_check(fact: Fact, code: IntegerCode) -> Iterable[str]:
+    return (code.holds(fact.predicate),)
 
 
 def _in_range(code: IntegerCode, size: str, low: int, high: int | None) -> str:
@@ -86,3 +117,56 @@ def program_text(plan: BindingPlan, words: Words) -> str:
     """Both functions in one module."""
     symbols = [step.affine.symbol for step in plan.steps]
     return "\n".join((DECLARATIONS, bind_text(plan), shape_text(symbols, words)))
+
+
+# --- functions ------------------------------------------------------------------------------------
+
+
+def _function(
+    name: str, arguments: str, parts: Iterable[Part], stored: Mapping[Symbol, int]
+) -> str:
+    """A function that returns -1, or the number of the first check that fails; or, if a number does
+    not fit 64 bits, how many checks there are."""
+    codes = [IntegerCode(stored)]
+    checks: list[dict[int, str]] = [{}]
+    count = 0
+    for part in parts:
+        if len(codes[-1].lines) >= MOST_LINES:
+            codes.append(IntegerCode(stored))
+            checks.append({})
+        made = tuple(part(codes[-1]))
+        checks[-1].update(enumerate(made, count))
+        count += len(made)
+    results = [code.first_failure(own, count) for code, own in zip(codes, checks, strict=True)]
+    if len(codes) == 1:
+        return _definition(f"@{name}", arguments, codes[0], results[0])
+    inner = [f"@{name}.{number}" for number in range(len(codes))]
+    texts = [
+        _definition(callee, arguments, code, result, "internal ", "noinline ")
+        for callee, code, result in zip(inner, codes, results, strict=True)
+    ]
+    return "\n".join((*texts, _calls(f"@{name}", arguments, inner, count)))
+
+
+def _calls(name: str, arguments: str, inner: list[str], overflow: int) -> str:
+    """All of them: sizes that do not fit are reported before any check that fails."""
+    code = IntegerCode()
+    results = [code.perform(f"call i64 {callee}({arguments})") for callee in inner]
+    first = "-1"
+    for result in reversed(results):
+        first = code.select(code.compare("eq", result, "-1"), first, result)
+    too_large = code.any(*(code.compare("eq", result, str(overflow)) for result in results))
+    return _definition(name, arguments, code, code.select(too_large, str(overflow), first))
+
+
+def _definition(
+    name: str,
+    arguments: str,
+    code: IntegerCode,
+    result: str,
+    linkage: str = "",
+    attributes: str = "",
+) -> str:
+    body = "\n".join(code.lines)
+    header = f"define {linkage}i64 {name}({arguments}) {attributes}"
+    return f"{header}{{\n{body}\n  ret i64 {result}\n}}\n"

@@ -2,6 +2,7 @@
 
 from anyshape.sym.axis import Axis, parse_axis, read_axis
 from anyshape.sym.bindings import BindingPlan
+from anyshape.sym.clamp import clamp_form, is_at_most
 from anyshape.sym.decide import Answer, Prover
 from anyshape.sym.dim import HOLE, Dim, DimLike, bcast, ceildiv, maximum, minimum, product
 from anyshape.sym.facts import Fact, Facts, Origin, read_facts
@@ -49,7 +50,9 @@ __all__ = [
     "affine_equal",
     "bcast",
     "ceildiv",
+    "clamp_form",
     "group_product_equal",
+    "is_at_most",
     "maximum",
     "minimum",
     "parse_axis",

@@ -26,9 +26,9 @@ Binding = dict[Symbol, int]
 _ATTEMPTS = 64
 _ENOUGH = 16
 _FEW = 8
-_SPANS = (3, 200, 9, 1000, 1, 40)
-"""How far from their least value sizes are, by turns: small numbers satisfy the most equalities,
-and some must be beyond a tile."""
+_SPANS = (0, 200, 3, 9, 1000, 1, 40)
+"""How far from their least value sizes are, by turns: the least ones decide most questions about
+small sizes, small numbers satisfy the most equalities, and some must be beyond a tile."""
 
 
 class Witnesses:
