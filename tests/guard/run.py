@@ -46,7 +46,7 @@ COLUMNS = (1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 0)
 
 DEPTHS = (17, 16, 15, 33, 1, 0, 3)
 DEEP = (1023, 1024, 1025, 2049)
-"""Sums are made in blocks of 1024 terms."""
+"""Longer sums than of 1024 terms are made in blocks of 192."""
 
 TARGET = target_for()
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)

@@ -45,7 +45,7 @@ from anyshape.sym.terms import (
     times,
 )
 
-MAX_TERMS: Final = 1 << 14
+MAX_TERMS: Final = 1 << 12
 """How many terms a product may have before equal ones are put together. Each factor `(a + b)` of a
 product doubles them: without an end, a short text would fill all memory."""
 

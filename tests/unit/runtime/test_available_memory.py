@@ -214,6 +214,18 @@ for _ in range(3):
     in_process(reserve)
 
 
+@ash.jit
+def doubled(x: ash.f32["n"]):
+    return x + x
+
+
+def test_what_does_not_exist_is_refused_by_the_name_of_its_axis():
+    executable = ash.compile(doubled)
+    with pytest.raises(InsufficientMemoryError, match=r"at n=4398046511104 .*\n.*\nfix: .* n, or"):
+        executable.reserve(n=1 << 42)
+    assert executable(np.ones(3, np.float32))[0].tolist() == [2, 2, 2]
+
+
 def test_the_whole_message():
     error = InsufficientMemoryError(
         "outer", {"n": 8, "m": 6}, {"arena": 0, "results": 2000, "copies": 0}, 999, {"n": 1000}

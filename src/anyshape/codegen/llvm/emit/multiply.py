@@ -15,7 +15,7 @@ from anyshape.codegen.llvm.emit.column_sums import ColumnSums
 from anyshape.codegen.llvm.emit.frame import Frame
 from anyshape.codegen.llvm.emit.index import scalar_index
 from anyshape.codegen.llvm.emit.intrinsics import element_address
-from anyshape.codegen.llvm.emit.register_tile import ARGUMENTS, DEPTH_OF_BLOCK, RegisterTile
+from anyshape.codegen.llvm.emit.register_tile import ARGUMENTS, UNDIVIDED, RegisterTile
 from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
 from anyshape.codegen.llvm.emit.types import I64, memory_type, number, register_bits
 from anyshape.codegen.llvm.math.boundary import Function, Module, Value, internal_function, ir
@@ -70,7 +70,7 @@ def _largest(frame: Frame, product: Multiply) -> RegisterTile:
 def _is_deep(frame: Frame, product: Multiply) -> bool:
     """Whether sums may be longer than a block; those of integers are exact, however long."""
     most = frame.scope.prover.bounds(product.depth)[1]
-    return product.tile.dtype.is_float and (most is None or most > DEPTH_OF_BLOCK)
+    return product.tile.dtype.is_float and (most is None or most > UNDIVIDED)
 
 
 def _arguments(frame: Frame, product: Multiply) -> _Call:

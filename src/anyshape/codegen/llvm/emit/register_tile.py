@@ -48,8 +48,12 @@ from anyshape.ir.types import DType
 
 ARGUMENTS = (POINTER, I64, I64, POINTER, I64, POINTER, I64, I64)
 
-DEPTH_OF_BLOCK = 1024
-"""Terms of a running sum, unless there are very many: no more than BLAS libraries have."""
+UNDIVIDED = 1024
+"""Terms up to which a sum is one block: adding blocks up would cost what cannot be gained."""
+
+DEPTH_OF_BLOCK = 192
+"""Terms of a running sum in longer sums. Terms of one sign then lose no more than in BLAS libraries;
+storing and adding the tile once in so many steps costs one of a hundred of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def _write(tile: RegisterTile, module: Module) -> Function:
     entry, block, loop, done = (ir.IRBuilder(block) for block in blocks)
     depth = function.args[6]
     step = _Step(tile, function, entry, loop)
-    first = end_of_first(entry, depth, DEPTH_OF_BLOCK) if tile.deep else depth
+    first = end_of_first(entry, depth, DEPTH_OF_BLOCK, UNDIVIDED) if tile.deep else depth
     entry.cbranch(entry.icmp_signed("<", number(0), depth), block.block, done.block)
     begun = _Begun.at(block, (number(0), number(0), step.rhs, first), entry)
     step.write(block, begun, done.block)

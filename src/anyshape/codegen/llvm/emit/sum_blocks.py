@@ -14,9 +14,10 @@ from anyshape.codegen.llvm.emit.types import I1, number
 from anyshape.codegen.llvm.math.boundary import Builder, Value, constant, intrinsic
 
 
-def end_of_first(b: Builder, steps: Value, block: int) -> Value:
-    """Where the first block ends."""
-    return _least(b, steps, number(block))
+def end_of_first(b: Builder, steps: Value, block: int, undivided: int = 0) -> Value:
+    """Where the first block ends; there is only one if there are no more steps than `undivided`."""
+    is_one = b.icmp_signed("<=", steps, number(max(block, undivided)))
+    return b.select(is_one, steps, number(block))
 
 
 def end_of_next(b: Builder, steps: Value, block: int, done: Value) -> Value:
