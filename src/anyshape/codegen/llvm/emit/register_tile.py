@@ -52,8 +52,8 @@ UNDIVIDED = 1024
 """Terms up to which a sum is one block: adding blocks up would cost what cannot be gained."""
 
 DEPTH_OF_BLOCK = 192
-"""Terms of a running sum in longer sums. Terms of one sign then lose no more than in BLAS libraries;
-storing and adding the tile once in so many steps costs one of a hundred of them."""
+"""Terms of a running sum in longer sums: of one sign, they lose no more than in BLAS libraries.
+Storing and adding up the tile once in so many steps costs one percent."""
 
 
 @dataclass(frozen=True, slots=True)
