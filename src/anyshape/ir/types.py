@@ -92,6 +92,11 @@ DTYPES: Mapping[str, DType] = {dtype.name: dtype for dtype in ALL_DTYPES}
 _BY_NUMPY: Mapping[np.dtype[Any], DType] = {dtype.numpy: dtype for dtype in ALL_DTYPES}
 
 
+def wide_of(dtype: DType) -> DType:
+    """What numbers of this type are combined in: 16-bit floats in f32, rounded once at the end."""
+    return f32 if dtype in (f16, bf16) else dtype
+
+
 def dtype_of(array: Array, subject: str = "array") -> DType:
     """The element type of a NumPy array; a type we do not have is an error that names it."""
     found = _BY_NUMPY.get(array.dtype)

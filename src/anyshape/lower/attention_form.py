@@ -13,10 +13,10 @@ from typing import cast
 
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import Trait
-from anyshape.ir.types import DType, Shape
+from anyshape.ir.types import DType, Shape, wide_of
 from anyshape.loop import Buffer, Let, Load, Matrix, Scalar, Span, Statement
 from anyshape.loop.ir import Index
-from anyshape.lower.context import Lowering, wide_of
+from anyshape.lower.context import Lowering
 from anyshape.ops.attention import AttentionAttrs
 from anyshape.passes.dot_epilogue import Order, epilogue_orders
 from anyshape.sym import Dim, FactScope, Symbol, product

@@ -18,7 +18,7 @@ from typing import assert_never, cast
 from anyshape.base.errors import MissingRuleError
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
-from anyshape.ir.types import DType, Shape, f32
+from anyshape.ir.types import DType, Shape
 from anyshape.loop import (
     Accumulator,
     Apply,
@@ -300,11 +300,6 @@ def clamped_index(index: Dim, operand: Dim) -> Dim:
 
 def _broadcast_parts(size: Dim) -> tuple[Dim, ...]:
     return size.factor.args if isinstance(size.factor, Bcast) else (size,)
-
-
-def wide_of(dtype: DType) -> DType:
-    """What numbers are combined in: 16-bit floats in f32, as the reference does."""
-    return f32 if dtype.is_float and dtype.bits < f32.bits else dtype
 
 
 IndexRule = Callable[[Lowering, Node, Index, Conditions], Scalar]

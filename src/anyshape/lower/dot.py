@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import cast
 
 from anyshape.ir.node import Node
-from anyshape.ir.types import bool_, i64
+from anyshape.ir.types import bool_, i64, wide_of
 from anyshape.loop import Literal, Number, Scalar
 from anyshape.loop.ir import Index
-from anyshape.lower.context import Conditions, Lowering, rule, wide_of
+from anyshape.lower.context import Conditions, Lowering, rule
 from anyshape.ops.dot import DotAttrs
 from anyshape.sym import Dim
 

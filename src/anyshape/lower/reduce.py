@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from anyshape.ir.node import Node
-from anyshape.ir.types import DType, bool_, i64
+from anyshape.ir.types import DType, bool_, i64, wide_of
 from anyshape.loop import Bind, For, Number, Scalar, Statement
 from anyshape.loop.ir import Index, neutral
 from anyshape.loop.merge import flattened, step_of
 from anyshape.loop.rewrite import accesses
-from anyshape.lower.context import RULES, Conditions, Lowering, rule, wide_of
+from anyshape.lower.context import RULES, Conditions, Lowering, rule
 from anyshape.lower.movement import delinear
 from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
 from anyshape.sym import Dim, product

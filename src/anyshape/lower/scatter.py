@@ -23,7 +23,7 @@ from typing import NamedTuple, cast
 
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import ParamAttrs
-from anyshape.ir.types import bool_
+from anyshape.ir.types import bool_, wide_of
 from anyshape.loop import (
     Apply,
     Bind,
@@ -40,7 +40,7 @@ from anyshape.loop import (
 from anyshape.loop.ir import Index
 from anyshape.loop.merge import flattened
 from anyshape.lower import notation
-from anyshape.lower.context import Lowering, wide_of
+from anyshape.lower.context import Lowering
 from anyshape.lower.row import STRIP_WIDTH
 from anyshape.lower.tasks import INNER, Indices, Work, of_strip, one_each, strips
 from anyshape.ops.scatter import ScatterAttrs

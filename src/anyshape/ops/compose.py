@@ -12,7 +12,7 @@ import numpy as np
 
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Value
-from anyshape.ir.types import DType, Shape, f32
+from anyshape.ir.types import DType, Shape, wide_of
 from anyshape.sym import Dim
 
 Number = float | int | bool
@@ -65,7 +65,8 @@ class Expr:
 
     def wide(self) -> Expr:
         """16-bit floats as f32: what every compound computes in."""
-        return self.cast(f32) if self.dtype.is_float and self.dtype.bits < f32.bits else self
+        wide = wide_of(self.dtype)
+        return self if wide is self.dtype else self.cast(wide)
 
     def reduce(self, op: str, *axes: int) -> Expr:
         return self.apply(op, axes=axes, keepdims=True)

@@ -17,7 +17,7 @@ import numpy as np
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
-from anyshape.ir.types import NUMERIC, Array, DType, Shape, f32, f64
+from anyshape.ir.types import NUMERIC, Array, DType, Shape, f32, f64, wide_of
 from anyshape.ops.elementwise import widened
 from anyshape.ops.reduce import highest, lowest
 from anyshape.ops.rules import SameDType
@@ -44,7 +44,7 @@ def running_dtype(op: str, dtype: DType) -> DType:
     """What running totals are kept in, by the op's name or that of its function."""
     if not dtype.is_float or op in ("cummax", "cummin", "max", "min"):
         return dtype
-    return f64 if dtype is f32 else f32 if dtype.bits < f32.bits else dtype
+    return f64 if dtype is f32 else wide_of(dtype)
 
 
 def cumulative(

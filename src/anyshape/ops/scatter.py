@@ -15,7 +15,7 @@ from anyshape.base.errors import DTypeError
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
-from anyshape.ir.types import INTEGERS, Array, DType, Shape, bf16, bool_, dtype_of, f16
+from anyshape.ir.types import INTEGERS, Array, DType, Shape, bool_, dtype_of, wide_of
 from anyshape.ops.indexing import along, along_shape, checked_indices, gather_shape
 from anyshape.ops.movement import AxisAttrs
 from anyshape.ops.rules import check_allowed
@@ -80,7 +80,7 @@ def _put(x: Array, places: Any, updates: Array, combine: Combine) -> Array:
         target = x.copy()
         target[places] = updates
         return target
-    wide = np.float32 if dtype_of(x) in (f16, bf16) else x.dtype
+    wide = wide_of(dtype_of(x)).numpy
     target = x.astype(wide)
     with np.errstate(all="ignore"):
         _COMBINE[combine].at(target, places, updates.astype(wide))

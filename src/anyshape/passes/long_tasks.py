@@ -30,7 +30,7 @@ from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait, lookup
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
-from anyshape.ir.types import DType, Shape, f32
+from anyshape.ir.types import DType, Shape, wide_of
 from anyshape.ops.cumulative import CumulativeAttrs, running_dtype
 from anyshape.ops.order import SortAttrs, TopKAttrs
 from anyshape.ops.reduce import ReduceAttrs
@@ -229,13 +229,8 @@ def _in_parts(kernel: _Kernel, parts: Parts, builder: Builder) -> Node:
         op = CUMULATIVE[loop.op.name]
         dtype = running_dtype(op, loop.result().tensor.dtype)
     else:
-        op, dtype = REDUCTIONS[loop.op.name], _summed_in(loop.result().tensor.dtype)
+        op, dtype = REDUCTIONS[loop.op.name], wide_of(loop.result().tensor.dtype)
     return _staged(kernel, parts, _totals(kernel, op, parts, dtype, builder), builder)
-
-
-def _summed_in(dtype: DType) -> DType:
-    """As in one task: see `wide_of` in `lower/context.py`."""
-    return f32 if dtype.is_float and dtype.bits < f32.bits else dtype
 
 
 def _totals(kernel: _Kernel, op: str, parts: Parts, dtype: DType, builder: Builder) -> Value:

@@ -21,7 +21,7 @@ from anyshape.base.errors import DTypeError
 from anyshape.frontend.builder.arrays import as_array, is_array
 from anyshape.frontend.builder.tracer import Tracer, active, is_tensor
 from anyshape.ir.promote import promote, promote_scalar
-from anyshape.ir.types import Array, DType, bool_, dtype_of, f16, f32, i64, u64
+from anyshape.ir.types import Array, DType, bool_, dtype_of, f16, f32, i64, u64, wide_of
 from anyshape.sym import Dim
 
 if TYPE_CHECKING:
@@ -175,4 +175,4 @@ def as_float(x: ArrayLike) -> Tensor:
 
 def widened(x: Tensor) -> Tensor:
     """16-bit floats as f32, which has every finite one of them, and every count below 2**24."""
-    return cast_to(x, f32) if x.dtype.is_float and x.dtype.bits < f32.bits else x
+    return cast_to(x, wide_of(x.dtype))

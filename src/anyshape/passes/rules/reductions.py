@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from anyshape.ir.attrs import schema
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Value
-from anyshape.ir.opdef import AnyOp, Trait
+from anyshape.ir.opdef import AnyOp
 from anyshape.ir.rewrite import Match, Refusal, Rule, Var, attr, op
+from anyshape.ops.reduce import ReduceAttrs
 from anyshape.passes.rules.common import OPS
 from anyshape.sym import Dim, Equal
 
@@ -41,10 +41,8 @@ def _of_one(entry: AnyOp) -> Rule:
 
 
 def _has_law(entry: AnyOp) -> bool:
-    # A mean is always a float sum, to which `starts_exactly` would always object. Parts have an
-    # axis of their own, and are made when the rules are through.
-    named = entry.name not in ("mean", "part_reduce")
-    return entry.has(Trait.REDUCTION) and "axes" in schema(entry.attrs) and named
+    # A mean is always a float sum, to which `starts_exactly` would always object.
+    return entry.attrs is ReduceAttrs and entry.name != "mean"
 
 
 RULES: tuple[Rule, ...] = tuple(_of_one(entry) for entry in OPS if _has_law(entry))
