@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from anyshape.loop import Buffer, For, Statement, Store
-from anyshape.loop.blocked import sums_in_blocks
 from anyshape.loop.ir import Index
 from anyshape.loop.keep import keep_costly
 from anyshape.loop.merge import Space, flattened, merged, step_of
@@ -58,8 +57,6 @@ def row_work(
     levels[2].body += stores(low, outputs, place_of(indices))
     start = flattened((*low.levels[0].body, *levels[0].body))
     inner = (*flattened(levels[1].body), *_row_loops(row, levels[2].body))
-    if all(extent == 1 for _, extent in indices):
-        start = sums_in_blocks(start)  # of everything: these are the long ones
     if last and _neighbours(inner, last[0][0]):
         return _strips_of_rows(outer, last[0], start, inner)
     kept_values = keep_costly((*start, *inner))
