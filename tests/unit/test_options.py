@@ -33,6 +33,7 @@ def test_defaults_and_values():
     assert options_from_environment({"ANYSHAPE_CALIBRATE": "0"}) == Options(calibrate=False)
     assert options_from_environment({"ANYSHAPE_CALIBRATE": "1"}) == Options()
     assert options_from_environment({"ANYSHAPE_THREADS": "3"}) == Options(threads=3)
+    assert options_from_environment({"ANYSHAPE_COMPILE_JOBS": "2"}) == Options(compile_jobs=2)
     assert options_from_environment({"ANYSHAPE_ISA": "sse2"}) == Options(isa="sse2")
 
 
@@ -42,6 +43,11 @@ def test_defaults_and_values():
         ("ANYSHAPE_CACHE_BYTES", "1G", "ANYSHAPE_CACHE_BYTES='1G' is not a number of bytes"),
         ("ANYSHAPE_CACHE_BYTES", "-1", "ANYSHAPE_CACHE_BYTES='-1' is not a number of bytes"),
         ("ANYSHAPE_THREADS", "-2", "ANYSHAPE_THREADS='-2' is not a number of threads"),
+        (
+            "ANYSHAPE_COMPILE_JOBS",
+            "all",
+            "ANYSHAPE_COMPILE_JOBS='all' is not a number of processes",
+        ),
         (
             "ANYSHAPE_ISA",
             "AVX2",

@@ -1,13 +1,14 @@
 """Options, and the environment variables that set their defaults; nothing else reads those.
 
-| variable             | meaning                                                                   |
-|----------------------|---------------------------------------------------------------------------|
-| ANYSHAPE_CACHE_DIR   | folder for compiled kernels; `off` keeps none. Default: below XDG's cache |
-| ANYSHAPE_CACHE_BYTES | how much that folder may hold. Default: 1 GiB                             |
-| ANYSHAPE_CALIBRATE   | `0` takes costs as given instead of measuring this machine once           |
-| ANYSHAPE_THREADS     | the most threads that the process uses. Default: the CPUs allowed to it   |
-| ANYSHAPE_ISA         | instruction set of kernels: avx512, avx2, sse2 or neon. Default: the best |
-| ANYSHAPE_PERF_MAP    | `1` names generated functions for Linux's `perf`, in /tmp/perf-<pid>.map  |
+| variable              | meaning                                                                 |
+|-----------------------|-------------------------------------------------------------------------|
+| ANYSHAPE_CACHE_DIR    | folder for compiled kernels; `off` keeps none. Default: in XDG's cache  |
+| ANYSHAPE_CACHE_BYTES  | how much that folder may hold. Default: 1 GiB                           |
+| ANYSHAPE_CALIBRATE    | `0` takes costs as given instead of measuring this machine once         |
+| ANYSHAPE_COMPILE_JOBS | the most processes that compile. Default: the CPUs it is allowed        |
+| ANYSHAPE_THREADS      | the most threads that the process uses. Default: the same               |
+| ANYSHAPE_ISA          | instruction set of kernels: avx512, avx2, sse2, neon. Default: the best |
+| ANYSHAPE_PERF_MAP     | `1` names generated functions for `perf`, in /tmp/perf-<pid>.map        |
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Options:
     cache_bytes: int = DEFAULT_CACHE_BYTES
     perf_map: bool = False
     threads: int = 0  # the most that any Executable may use; 0: the CPUs allowed to the process
+    compile_jobs: int = 0  # the most processes that compile, this one included; 0: one per CPU
     isa: str = ""  # instruction set of kernels, one that the CPU executes; "": the best of them
     calibrate: bool = True  # measure once what things cost, if there is a folder to keep it in
 
@@ -47,6 +49,7 @@ class Options:
             )
         check_count("cache_bytes", self.cache_bytes, "a number of bytes")
         check_count("threads", self.threads, "a number of threads, or 0 for all CPUs")
+        check_count("compile_jobs", self.compile_jobs, "a number of processes, or 0 for all CPUs")
         check_switch("perf_map", self.perf_map)
         check_switch("calibrate", self.calibrate)
 
@@ -67,8 +70,11 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
     """The defaults of this process."""
     return Options(
         cache_dir=_cache_dir(environment),
-        cache_bytes=_bytes(environment, "ANYSHAPE_CACHE_BYTES", DEFAULT_CACHE_BYTES),
-        threads=_count(environment, "ANYSHAPE_THREADS"),
+        cache_bytes=_count(
+            environment, "ANYSHAPE_CACHE_BYTES", "a number of bytes", DEFAULT_CACHE_BYTES
+        ),
+        threads=_count(environment, "ANYSHAPE_THREADS", "a number of threads"),
+        compile_jobs=_count(environment, "ANYSHAPE_COMPILE_JOBS", "a number of processes"),
         perf_map=_switch(environment, "ANYSHAPE_PERF_MAP"),
         isa=_one_of(environment, "ANYSHAPE_ISA", ISAS),
         calibrate=_switch(environment, "ANYSHAPE_CALIBRATE", default=True),
@@ -90,21 +96,12 @@ def _default_cache_dir(environment: Mapping[str, str]) -> Path | None:
     return base / "anyshape" if base.is_absolute() else None
 
 
-def _bytes(environment: Mapping[str, str], name: str, default: int) -> int:
+def _count(environment: Mapping[str, str], name: str, expected: str, default: int = 0) -> int:
     text = environment.get(name, "")
     if not text:
         return default
     if not (text.isascii() and text.isdigit()):
-        raise OptionError(name, text, "a number of bytes")
-    return int(text)
-
-
-def _count(environment: Mapping[str, str], name: str) -> int:
-    text = environment.get(name, "")
-    if not text:
-        return 0
-    if not (text.isascii() and text.isdigit()):
-        raise OptionError(name, text, "a number of threads")
+        raise OptionError(name, text, expected)
     return int(text)
 
 

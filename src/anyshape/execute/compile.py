@@ -135,7 +135,8 @@ def _maker(options: Options, choices: Choices, donation: Donation) -> Make:
         memory_limit=choices.memory_limit,
     )
     target = target_for(options)
-    compiler = Compiler(target, cpus=machine().cpus, cache=object_cache(options))
+    cpus = options.compile_jobs or machine().cpus
+    compiler = Compiler(target, cpus=cpus, cache=object_cache(options))
     costs = (
         MachineCosts()
         if choices.deterministic
