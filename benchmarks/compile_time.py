@@ -101,12 +101,11 @@ def level_1(model: Encoder, folder: str) -> Seconds:
     with watch.stage("import"):
         from anyshape.codegen.cache import ObjectCache
         from anyshape.codegen.compiler import Compiler
-        from anyshape.execute import PASSES
         from anyshape.execute.assemble import assemble
         from anyshape.execute.library import loaded_code
         from anyshape.execute.target import target_for
         from anyshape.ir.interpret import entry_plan
-        from anyshape.passes import run_passes
+        from anyshape.passes import PASSES, run_passes
         from anyshape.plan.schedule import schedule
         from anyshape.runtime import machine
     with watch.stage("trace"):

@@ -7,6 +7,7 @@
 | ANYSHAPE_CALIBRATE   | `0` takes costs as given instead of measuring this machine once           |
 | ANYSHAPE_THREADS     | the most threads that the process uses. Default: the CPUs allowed to it   |
 | ANYSHAPE_ISA         | instruction set of kernels: avx512, avx2, sse2 or neon. Default: the best |
+| ANYSHAPE_WITHOUT     | passes that are left out, by name: `fuse,narrowing`                       |
 | ANYSHAPE_PERF_MAP    | `1` names generated functions for Linux's `perf`, in /tmp/perf-<pid>.map  |
 """
 
@@ -37,6 +38,7 @@ class Options:
     perf_map: bool = False
     threads: int = 0  # the most that any Executable may use; 0: the CPUs allowed to the process
     isa: str = ""  # instruction set of kernels, one that the CPU executes; "": the best of them
+    without: tuple[str, ...] = ()  # passes that are left out, by name
     calibrate: bool = True  # measure once what things cost, if there is a folder to keep it in
 
     def __post_init__(self) -> None:
@@ -71,6 +73,7 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
         threads=_count(environment, "ANYSHAPE_THREADS"),
         perf_map=_switch(environment, "ANYSHAPE_PERF_MAP"),
         isa=_one_of(environment, "ANYSHAPE_ISA", ISAS),
+        without=_names(environment, "ANYSHAPE_WITHOUT"),
         calibrate=_switch(environment, "ANYSHAPE_CALIBRATE", default=True),
     )
 
@@ -113,6 +116,11 @@ def _one_of(environment: Mapping[str, str], name: str, choices: tuple[str, ...])
     if text and text not in choices:
         raise OptionError(name, text, f"one of {', '.join(choices)}")
     return text
+
+
+def _names(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
+    words = (word.strip() for word in environment.get(name, "").split(","))
+    return tuple(word for word in words if word)
 
 
 def _switch(environment: Mapping[str, str], name: str, *, default: bool = False) -> bool:

@@ -30,6 +30,7 @@ from anyshape.lower.kernel import Lowered
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import WIDE, Tiling
 from anyshape.ops.source import ConstantAttrs
+from anyshape.passes.donation import NOTHING_DONATED, Donation
 from anyshape.passes.growing import appends
 from anyshape.passes.results import root_of
 from anyshape.plan.buffers import (
@@ -44,7 +45,6 @@ from anyshape.plan.buffers import (
     OutputStore,
 )
 from anyshape.plan.costs import Choice, MachineCosts
-from anyshape.plan.donation import NOTHING_DONATED, Donation
 from anyshape.plan.in_place import Touched, homes_in_place
 from anyshape.plan.lifetimes import Lifetimes, StepOrder, window_for
 from anyshape.plan.order import ordered_nodes

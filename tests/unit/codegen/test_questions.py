@@ -10,9 +10,8 @@ import pytest
 import anyshape as ash
 from anyshape.codegen.llvm.emitting import llvm_text
 from anyshape.codegen.llvm.target import NAMED_TARGETS
-from anyshape.execute import PASSES
 from anyshape.lower.tiling import tiling_for
-from anyshape.passes import run_passes
+from anyshape.passes import PASSES, run_passes
 from anyshape.plan.schedule import schedule
 from anyshape.sym import Answer, Predicate
 from anyshape.sym.decide.decider import Decider

@@ -10,12 +10,11 @@ import anyshape as ash
 from anyshape.base.errors import MissingRuleError, UnsupportedError
 from anyshape.codegen.llvm.emit import emit_kernel
 from anyshape.codegen.llvm.emit.table import GENERATORS
-from anyshape.execute import PASSES
 from anyshape.ir import Graph, opdef, parse
 from anyshape.ir.types import f32
 from anyshape.lower.kernel import lower_region
 from anyshape.ops.elementwise import unary
-from anyshape.passes import run_passes
+from anyshape.passes import PASSES, run_passes
 from anyshape.passes.native_ops import NATIVE_ELEMENTWISE
 
 TEXT = """
