@@ -16,7 +16,7 @@ and that group can take it:
   - a grouped dot reads its operands from memory as they are, and constant weights transposed.
 
 Aliases belong to no group. What is neither map nor loop stays alone, and so does an elementwise op
-without machine code (`native_ops.py`). No group is longer than pays (`MOST_OPS`), so that kernels
+without machine code (`native_forms.py`). No group is longer than pays (`MOST_OPS`), so that kernels
 and the time to compile one are bounded, however long a graph is.
 """
 
@@ -30,7 +30,6 @@ from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision, DecisionLog
 from anyshape.ops.source import ConstantAttrs
-from anyshape.passes.cheap_ops import CHEAP
 from anyshape.passes.dot_epilogue import epilogue_orders, has_run_at_end
 from anyshape.passes.dot_prologue import DotSides, dot_sides, objection_to_prologue
 from anyshape.passes.matrix_sides import Side, reads_as_matrices, side_of
@@ -156,7 +155,7 @@ class Grouping:
             return self._objection_to_loop(node, group)
         if group.contraction is not None and group.feeds_loop(self.users[node]):
             return _objection_to_operand(node, group)
-        costly = node.op.has(Trait.ELEMENTWISE) and node.op.name not in CHEAP
+        costly = node.op.has(Trait.ELEMENTWISE) and not node.op.is_cheap
         if costly and self._is_expanded(node):
             return "it would be computed again for each use"
         return ""

@@ -8,13 +8,17 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import PARAM, Trait
 from anyshape.ir.types import TensorType
-from anyshape.passes.native_ops import has_code
 
 MAP = frozenset({Trait.ELEMENTWISE, Trait.INDEXED})
 LOOP = frozenset({Trait.REDUCTION, Trait.CONTRACTION, Trait.ROWWISE})
 
 GATHERED = frozenset({"kernel", "segment", "append"})
 """Ops that stand for what is native already."""
+
+
+def has_code(node: Node) -> bool:
+    """Whether a kernel can contain it, unless it is no elementwise op at all."""
+    return not node.op.has(Trait.ELEMENTWISE) or node.op.generated or node.op.is_compound
 
 
 def is_map(node: Node) -> bool:
