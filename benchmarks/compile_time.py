@@ -117,7 +117,7 @@ def level_1(model: Encoder, folder: str) -> Seconds:
     with watch.stage("lower"):
         plan = schedule(graph, target.tiling)
     with watch.stage("code"):
-        kernels = [way.variant.kernel for step in plan.steps for way in step.choices]
+        kernels = list(plan.kernels)
         kept = loaded_code(compiler, kernels)
     with watch.stage("assemble"):
         assemble(plan, entry_plan(graph), compiler)

@@ -16,18 +16,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from anyshape.cli.opt import passes_of as named_passes
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.text.parser import parse
 from anyshape.ir.verify import verify
-from anyshape.passes import PASSES, Pass, run_passes
+from anyshape.passes import Pass, run_passes
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("*.ash"))
 SEPARATOR = "-" * 80 + "\n"
 UPDATE = bool(os.environ.get("ANYSHAPE_UPDATE_GOLDEN"))
-
-BY_NAME: dict[str, Pass] = {step.name: step for step in PASSES}
 
 
 def weights() -> WeightStore:
@@ -40,8 +39,7 @@ def weights() -> WeightStore:
 
 def passes_of(run_line: str) -> list[Pass]:
     assert run_line.startswith("# RUN: "), "the first line says what to run"
-    names = [name.strip() for name in run_line.removeprefix("# RUN: ").split(",")]
-    return [BY_NAME[name] for name in names if name != "print"]
+    return list(named_passes(run_line.removeprefix("# RUN: ")))
 
 
 def read(text: str) -> Graph:

@@ -7,6 +7,7 @@
 | ANYSHAPE_CALIBRATE   | `0` takes costs as given instead of measuring this machine once           |
 | ANYSHAPE_THREADS     | the most threads that the process uses. Default: the CPUs allowed to it   |
 | ANYSHAPE_ISA         | instruction set of kernels: avx512, avx2, sse2 or neon. Default: the best |
+| ANYSHAPE_DEBUG       | 1 to 4: what compiling shows on stderr (`observe/debug.py`). Default: 0   |
 | ANYSHAPE_WITHOUT     | passes that are left out, by name: `fuse,narrowing`                       |
 | ANYSHAPE_PERF_MAP    | `1` names generated functions for Linux's `perf`, in /tmp/perf-<pid>.map  |
 """
@@ -38,6 +39,7 @@ class Options:
     perf_map: bool = False
     threads: int = 0  # the most that any Executable may use; 0: the CPUs allowed to the process
     isa: str = ""  # instruction set of kernels, one that the CPU executes; "": the best of them
+    debug: int = 0  # how much compiling shows on stderr: passes, decisions, graphs, kernels
     without: tuple[str, ...] = ()  # passes that are left out, by name
     calibrate: bool = True  # measure once what things cost, if there is a folder to keep it in
 
@@ -49,6 +51,7 @@ class Options:
             )
         check_count("cache_bytes", self.cache_bytes, "a number of bytes")
         check_count("threads", self.threads, "a number of threads, or 0 for all CPUs")
+        check_count("debug", self.debug, "a number from 0 to 4")
         check_switch("perf_map", self.perf_map)
         check_switch("calibrate", self.calibrate)
 
@@ -73,6 +76,7 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
         threads=_count(environment, "ANYSHAPE_THREADS"),
         perf_map=_switch(environment, "ANYSHAPE_PERF_MAP"),
         isa=_one_of(environment, "ANYSHAPE_ISA", ISAS),
+        debug=_digit(environment, "ANYSHAPE_DEBUG", 4),
         without=_names(environment, "ANYSHAPE_WITHOUT"),
         calibrate=_switch(environment, "ANYSHAPE_CALIBRATE", default=True),
     )
@@ -116,6 +120,13 @@ def _one_of(environment: Mapping[str, str], name: str, choices: tuple[str, ...])
     if text and text not in choices:
         raise OptionError(name, text, f"one of {', '.join(choices)}")
     return text
+
+
+def _digit(environment: Mapping[str, str], name: str, most: int) -> int:
+    text = environment.get(name, "")
+    if text not in ("", *map(str, range(most + 1))):
+        raise OptionError(name, text, f"a number from 0 to {most}")
+    return int(text or 0)
 
 
 def _names(environment: Mapping[str, str], name: str) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from anyshape.execute.stepwise import STEPWISE, StepwiseExecutor
 from anyshape.execute.target import target_for
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import entry_plan
+from anyshape.observe.debug import DebugPrinter
 from anyshape.passes import pipeline, run_passes
 from anyshape.passes.donation import NOTHING_DONATED, Donation
 from anyshape.passes.native_forms import runs_whole
@@ -60,7 +61,8 @@ def compile_graph(
     elif not isinstance(options, Options):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError("options", repr(options), "an ash.Options")
     passes = pipeline((*options.without, *choices.without))
-    passed = run_passes(graph, passes, donated)
+    debug = DebugPrinter(options.debug)
+    passed = run_passes(graph, passes, donated, observe=debug.passed)
     if choices.strict:
         refuse_host_nodes(passed.graph)
     whole = runs_whole(passed.graph)
@@ -108,6 +110,7 @@ def _maker(options: Options, choices: Choices, donation: Donation) -> Make:
     def make(graph: Graph) -> Executor:
         bindings = entry_plan(graph)
         plan = schedule(graph, target.tiling, costs, donation)
+        DebugPrinter(options.debug).scheduled(graph.name, plan.kernels)
         made = assemble(plan, bindings, compiler, running, perf_map=options.perf_map)
         native = NativeExecutor(plan, made, bindings)
         return StepwiseExecutor(native) if choices.executor == "stepwise" else native

@@ -71,7 +71,7 @@ def _emit(function: Any) -> None:
     target = NAMED_TARGETS["x86-64-avx2"]
     graph = run_passes(ash.jit(function).graph, PASSES).graph
     plan = schedule(graph, tiling_for(target.isa))
-    for kernel in {way.variant.kernel for step in plan.steps for way in step.choices}:
+    for kernel in set(plan.kernels):
         llvm_text(kernel, target)
 
 
