@@ -101,12 +101,11 @@ def level_1(model: Encoder, folder: str) -> Seconds:
     with watch.stage("import"):
         from anyshape.codegen.cache import ObjectCache
         from anyshape.codegen.compiler import Compiler
-        from anyshape.execute import PASSES
         from anyshape.execute.assemble import assemble
         from anyshape.execute.library import loaded_code
         from anyshape.execute.target import target_for
         from anyshape.ir.interpret import entry_plan
-        from anyshape.passes import run_passes
+        from anyshape.passes import PASSES, run_passes
         from anyshape.plan.schedule import schedule
         from anyshape.runtime import machine
     with watch.stage("trace"):
@@ -118,7 +117,7 @@ def level_1(model: Encoder, folder: str) -> Seconds:
     with watch.stage("lower"):
         plan = schedule(graph, target.tiling)
     with watch.stage("code"):
-        kernels = [way.variant.kernel for step in plan.steps for way in step.choices]
+        kernels = list(plan.kernels)
         kept = loaded_code(compiler, kernels)
     with watch.stage("assemble"):
         assemble(plan, entry_plan(graph), compiler)

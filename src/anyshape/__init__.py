@@ -5,6 +5,7 @@ from anyshape.api import Jitted, compile, jit
 from anyshape.base import errors
 from anyshape.base.options import Options
 from anyshape.execute import Executable, ResultCache, Specialization
+from anyshape.frontend.builder import functions as _functions
 from anyshape.frontend.builder import random
 from anyshape.frontend.builder.assemble import concat, pad, repeat, split, stack
 from anyshape.frontend.builder.compound import (
@@ -32,12 +33,8 @@ from anyshape.frontend.builder.elementwise import (
     bitwise_xor,
     ceil,
     clip,
-    cos,
     divide,
     equal,
-    erf,
-    exp,
-    expm1,
     floor,
     floor_divide,
     greater,
@@ -47,8 +44,6 @@ from anyshape.frontend.builder.elementwise import (
     isnan,
     less,
     less_equal,
-    log,
-    log1p,
     logical_and,
     logical_not,
     logical_or,
@@ -62,16 +57,12 @@ from anyshape.frontend.builder.elementwise import (
     power,
     reciprocal,
     round,
-    rsqrt,
-    sigmoid,
     sign,
-    sin,
-    sqrt,
     square,
     subtract,
-    tanh,
     where,
 )
+from anyshape.frontend.builder.functions import *  # noqa: F403  from the entries of ops
 from anyshape.frontend.builder.late import argwhere, nonzero
 from anyshape.frontend.builder.movement import (
     broadcast_to,
@@ -154,7 +145,6 @@ __all__ = [
     "compile",
     "concat",
     "cond",
-    "cos",
     "cummax",
     "cummin",
     "cumprod",
@@ -164,11 +154,8 @@ __all__ = [
     "dot_general",
     "einsum",
     "equal",
-    "erf",
     "errors",
-    "exp",
     "expand_dims",
-    "expm1",
     "eye",
     "f16",
     "f32",
@@ -196,8 +183,6 @@ __all__ = [
     "layer_norm",
     "less",
     "less_equal",
-    "log",
-    "log1p",
     "log_softmax",
     "logical_and",
     "logical_not",
@@ -233,15 +218,11 @@ __all__ = [
     "reshape",
     "rms_norm",
     "round",
-    "rsqrt",
     "scan",
-    "sigmoid",
     "sign",
     "silu",
-    "sin",
     "softmax",
     "split",
-    "sqrt",
     "square",
     "squeeze",
     "stack",
@@ -250,7 +231,6 @@ __all__ = [
     "sum",
     "swapaxes",
     "take",
-    "tanh",
     "transpose",
     "tril",
     "triu",
@@ -265,3 +245,4 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+__all__ += _functions.__all__

@@ -25,13 +25,13 @@ from tests.compliance.inputs import (
 from tests.compliance.tolerance import assert_close, same_bits
 
 from anyshape.base.errors import ShapeError, UnsupportedError
-from anyshape.execute import PASSES, compile_graph
+from anyshape.execute import compile_graph
 from anyshape.ir import Builder, Graph, Node, Value, lookup, parse, verify
 from anyshape.ir.opdef import PARAM, ParamAttrs
 from anyshape.ir.types import TensorType
 from anyshape.ir.verify import provably_same
-from anyshape.passes import run_passes
-from anyshape.passes.segments import host_nodes
+from anyshape.passes import PASSES, run_passes
+from anyshape.passes.native_forms import host_nodes
 from anyshape.sym import FactScope
 
 COMPOUNDS = [case for case in CASES if lookup(case.op).is_compound]

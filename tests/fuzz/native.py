@@ -27,7 +27,7 @@ from anyshape.execute import Executable, compile_graph
 from anyshape.ir import Graph, Node, Region, evaluate
 from anyshape.ir.opdef import PARAM, Trait
 from anyshape.ir.types import Array
-from anyshape.passes.segments import is_host
+from anyshape.passes.native_forms import is_host
 
 LEAST_SHARE = 0.9
 """Of the nodes, in generated kernels: a long run with less is a failure."""

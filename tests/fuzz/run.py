@@ -23,7 +23,7 @@ from anyshape.base.errors import FactViolationError
 from anyshape.ir import Graph, Node, Region, all_ops, evaluate, parse, verify
 from anyshape.ir.opdef import Trait
 from anyshape.ir.types import Array, TensorType
-from anyshape.passes import PIPELINE, run_passes
+from anyshape.passes import SIMPLIFY, run_passes
 from anyshape.passes.expand import Expand
 from anyshape.passes.fuse import Fuse
 from anyshape.passes.narrowing import Narrowing
@@ -62,7 +62,7 @@ def check(seed: int, tally: Tally, bindings: int = 3) -> None:
     rng, graph = random_graph(seed, tally)
     verify(graph)
     assert parse(graph.as_text(), graph.weights) == graph, "text does not round-trip"
-    passes = (Expand(), *PIPELINE, Narrowing(), Fuse(), Segments(inside=(Fuse(),)))
+    passes = (Expand(), *SIMPLIFY, Narrowing(), Fuse(), Segments(inside=(Fuse(),)))
     fused = run_passes(graph, passes, verify=True).graph
     tally.graphs += 1
     tally.facts += len(graph.facts.facts)

@@ -13,16 +13,12 @@ graph keys(t: token, x: f32[n]) -> (u32[n], token) {
   %4 = segment(%0, %2)
     body(a0: u32[2], a1: u32[2]) -> u32[n] {
       %0 = kernel(a0, a1)
-        body(a0: u32[2], a1: u32[2]) -> u32[2] {
+        body(a0: u32[2], a1: u32[2]) -> u32[n] {
           %0 = bitwise_xor(a0, a1) : u32[2]
-          return %0
-        } : u32[2]
-      %1 = kernel(%0)
-        body(a0: u32[2]) -> u32[n] {
-          %0 = random_bits(a0) {shape=[n]} : u32[n]
-          return %0
+          %1 = random_bits(%0) {shape=[n]} : u32[n]
+          return %1
         } : u32[n]
-      return %1
+      return %0
     } : u32[n]
   return %4, %3
 }

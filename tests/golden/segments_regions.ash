@@ -1,4 +1,5 @@
 # RUN: fuse, segments
+axes { n: 0..1000 }
 graph branches(p: bool[], x: f32[n], y: f32[n]) -> f32[n] {
   %0 = exp(x)
   %1 = neg(y)
@@ -21,6 +22,7 @@ graph branches(p: bool[], x: f32[n], y: f32[n]) -> f32[n] {
   return %3
 }
 --------------------------------------------------------------------------------
+axes { n: 0..1000 }
 graph branches(p: bool[], x: f32[n], y: f32[n]) -> f32[n] {
   %0, %1 = segment(p, x, y)
     body(a0: bool[], a1: f32[n], a2: f32[n]) -> (f32[n], f32[n]) {

@@ -16,24 +16,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from anyshape.cli.opt import passes_of as named_passes
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.text.parser import parse
 from anyshape.ir.verify import verify
-from anyshape.passes import Canonicalize, EliminateDead, Fold, Pass, run_passes
-from anyshape.passes.fuse import Fuse
-from anyshape.passes.narrowing import Narrowing
-from anyshape.passes.segments import Segments
+from anyshape.passes import Pass, run_passes
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("*.ash"))
 SEPARATOR = "-" * 80 + "\n"
 UPDATE = bool(os.environ.get("ANYSHAPE_UPDATE_GOLDEN"))
-
-STEPS = (
-    Canonicalize(), Fold(), EliminateDead(), Narrowing(), Fuse(), Segments(inside=(Fuse(),)),
-)  # fmt: skip
-PASSES: dict[str, Pass] = {step.name: step for step in STEPS}
 
 
 def weights() -> WeightStore:
@@ -46,8 +39,7 @@ def weights() -> WeightStore:
 
 def passes_of(run_line: str) -> list[Pass]:
     assert run_line.startswith("# RUN: "), "the first line says what to run"
-    names = [name.strip() for name in run_line.removeprefix("# RUN: ").split(",")]
-    return [PASSES[name] for name in names if name != "print"]
+    return list(named_passes(run_line.removeprefix("# RUN: ")))
 
 
 def read(text: str) -> Graph:

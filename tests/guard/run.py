@@ -20,7 +20,6 @@ from tests.unit.codegen.emit.memory import guarded
 
 from anyshape.codegen.compiler import Compiler
 from anyshape.codegen.llvm.emitting import KERNEL
-from anyshape.execute import PASSES
 from anyshape.execute.library import loaded_code
 from anyshape.execute.target import target_for
 from anyshape.ir.graph import Graph
@@ -30,7 +29,7 @@ from anyshape.loop.ir import workspace_bytes
 from anyshape.loop.printer import kernel_text
 from anyshape.loop.verify import verify_kernel
 from anyshape.lower.tiling import Tiling
-from anyshape.passes import run_passes
+from anyshape.passes import PASSES, run_passes
 from anyshape.plan.schedule import schedule
 from anyshape.runtime.code import native_kernel
 from anyshape.sym import Axis, Dim, Symbol

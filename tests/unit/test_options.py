@@ -34,6 +34,8 @@ def test_defaults_and_values():
     assert options_from_environment({"ANYSHAPE_CALIBRATE": "1"}) == Options()
     assert options_from_environment({"ANYSHAPE_THREADS": "3"}) == Options(threads=3)
     assert options_from_environment({"ANYSHAPE_COMPILE_JOBS": "2"}) == Options(compile_jobs=2)
+    without = options_from_environment({"ANYSHAPE_WITHOUT": "fuse, narrowing"})
+    assert without == Options(without=("fuse", "narrowing"))
     assert options_from_environment({"ANYSHAPE_ISA": "sse2"}) == Options(isa="sse2")
 
 

@@ -95,6 +95,8 @@ def compile(
       is room, and the past is not copied: pass each call the present of the one before. A donated
       array must not be used after the call. Only memory is saved, never a result changed: where an
       array cannot be written (read-only, with gaps, overlapping another input), it is copied.
+    - `without`: passes that are left out, by the names that `explain()` has for them, to see what
+      one is worth or where an error comes from. Results stay what they are, but for rounding.
     - `options`: where compiled kernels are kept, and the like.
     """
 

@@ -64,6 +64,7 @@ class AnyshapeConfig(ExportConfigMixin):
     memory_limit: int | None = None
     result_cache: int | ResultCache | None = None
     donate: Sequence[str] = ()
+    without: Sequence[str] = ()
     options: Options | None = None
 
 

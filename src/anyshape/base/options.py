@@ -8,6 +8,8 @@
 | ANYSHAPE_COMPILE_JOBS | the most processes that compile. Default: the CPUs it is allowed        |
 | ANYSHAPE_THREADS      | the most threads that the process uses. Default: the same               |
 | ANYSHAPE_ISA          | instruction set of kernels: avx512, avx2, sse2, neon. Default: the best |
+| ANYSHAPE_DEBUG        | 1 to 4: what compiling shows on stderr (`observe/debug.py`). Default: 0 |
+| ANYSHAPE_WITHOUT      | passes that are left out, by name: `fuse,narrowing`                     |
 | ANYSHAPE_PERF_MAP     | `1` names generated functions for `perf`, in /tmp/perf-<pid>.map        |
 """
 
@@ -39,6 +41,8 @@ class Options:
     threads: int = 0  # the most that any Executable may use; 0: the CPUs allowed to the process
     compile_jobs: int = 0  # the most processes that compile, this one included; 0: one per CPU
     isa: str = ""  # instruction set of kernels, one that the CPU executes; "": the best of them
+    debug: int = 0  # how much compiling shows on stderr: passes, decisions, graphs, kernels
+    without: tuple[str, ...] = ()  # passes that are left out, by name
     calibrate: bool = True  # measure once what things cost, if there is a folder to keep it in
 
     def __post_init__(self) -> None:
@@ -50,6 +54,7 @@ class Options:
         check_count("cache_bytes", self.cache_bytes, "a number of bytes")
         check_count("threads", self.threads, "a number of threads, or 0 for all CPUs")
         check_count("compile_jobs", self.compile_jobs, "a number of processes, or 0 for all CPUs")
+        check_count("debug", self.debug, "a number from 0 to 4")
         check_switch("perf_map", self.perf_map)
         check_switch("calibrate", self.calibrate)
 
@@ -77,6 +82,8 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
         compile_jobs=_count(environment, "ANYSHAPE_COMPILE_JOBS", "a number of processes"),
         perf_map=_switch(environment, "ANYSHAPE_PERF_MAP"),
         isa=_one_of(environment, "ANYSHAPE_ISA", ISAS),
+        debug=_digit(environment, "ANYSHAPE_DEBUG", 4),
+        without=_names(environment, "ANYSHAPE_WITHOUT"),
         calibrate=_switch(environment, "ANYSHAPE_CALIBRATE", default=True),
     )
 
@@ -110,6 +117,18 @@ def _one_of(environment: Mapping[str, str], name: str, choices: tuple[str, ...])
     if text and text not in choices:
         raise OptionError(name, text, f"one of {', '.join(choices)}")
     return text
+
+
+def _digit(environment: Mapping[str, str], name: str, most: int) -> int:
+    text = environment.get(name, "")
+    if text not in ("", *map(str, range(most + 1))):
+        raise OptionError(name, text, f"a number from 0 to {most}")
+    return int(text or 0)
+
+
+def _names(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
+    words = (word.strip() for word in environment.get(name, "").split(","))
+    return tuple(word for word in words if word)
 
 
 def _switch(environment: Mapping[str, str], name: str, *, default: bool = False) -> bool:

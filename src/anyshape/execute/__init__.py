@@ -3,7 +3,7 @@
 from anyshape.execute.background import BackgroundSpecialization
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.choices import ChoiceArguments, Choices, ExecutorName
-from anyshape.execute.compile import EXECUTORS, PASSES, compile_graph
+from anyshape.execute.compile import EXECUTORS, compile_graph
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import ExecutableMemory, Run, StepRun
 from anyshape.execute.reports import CostReport, MemoryReport, StepCost, StepReport, VariantCost
@@ -12,7 +12,6 @@ from anyshape.execute.specialization import Specialization
 
 __all__ = [
     "EXECUTORS",
-    "PASSES",
     "BackgroundSpecialization",
     "Capabilities",
     "ChoiceArguments",

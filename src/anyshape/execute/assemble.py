@@ -71,7 +71,7 @@ def assemble(
     """Compiles, loads and links everything a schedule needs; see `Options.perf_map`."""
     words = Words()
     weights = _Weights(plan)
-    kernels = tuple(way.variant.kernel for step in plan.steps for way in step.choices)
+    kernels = tuple(plan.kernels)
     buffers = tuple(_buffer(buffer, words, weights) for buffer in plan.buffers)
     steps = [_step(step, words) for step in plan.steps]
     outputs = _outputs(plan, words)

@@ -28,6 +28,7 @@ class ChoiceArguments(TypedDict, total=False):
     memory_limit: int | None
     result_cache: int | ResultCache | None
     donate: Sequence[str]
+    without: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Choices:
     memory_limit: int | None = None
     result_cache: int | ResultCache | None = None
     donate: Sequence[str] = ()
+    without: Sequence[str] = ()
 
     @staticmethod
     def of(**chosen: Unpack[ChoiceArguments]) -> Choices:
@@ -62,17 +64,18 @@ class Choices:
             value = getattr(self, name)
             if value is not None and not isinstance(value, ResultCache):
                 check_count(name, value, "a number of bytes")
-        self._check_names()
+        _check_names("donate", self.donate, "inputs")
+        _check_names("without", self.without, "passes")
         if self.donate and self.result_cache is not None:
             expected = "left out where results are kept: a donated array may be one of them"
             raise OptionError("donate", ", ".join(self.donate), expected)
 
-    def _check_names(self) -> None:
-        if isinstance(self.donate, str):
-            raise OptionError("donate", self.donate, f"a tuple of names: ('{self.donate}',)")
-        names: object = self.donate
-        if not isinstance(names, (tuple, list, set, frozenset)):
-            raise OptionError("donate", repr(names), "a tuple of names of inputs")
-        for name in cast(Iterable[object], names):
-            if not isinstance(name, str):
-                raise OptionError("donate", repr(name), "a tuple of names of inputs")
+
+def _check_names(option: str, names: object, of_what: str) -> None:
+    if isinstance(names, str):
+        raise OptionError(option, names, f"a tuple of names: ('{names}',)")
+    if not isinstance(names, (tuple, list, set, frozenset)):
+        raise OptionError(option, repr(names), f"a tuple of names of {of_what}")
+    for name in cast(Iterable[object], names):
+        if not isinstance(name, str):
+            raise OptionError(option, repr(name), f"a tuple of names of {of_what}")

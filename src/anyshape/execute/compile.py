@@ -1,7 +1,7 @@
 """Level 1: from a graph to an Executable, once for all shapes.
 
-The pipeline is one tuple with a reason beside each position. What is left of the graph is
-scheduled, compiled and linked, as one program or as several with host nodes between them.
+Passes (`passes/pipeline.py`) make kernels of a graph; these are scheduled, compiled and linked, as
+one program or as several with host nodes between them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from anyshape.execute.caching import refuse_effects, with_result_cache
 from anyshape.execute.calibrate import CompileGraph, machine_costs
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.choices import ChoiceArguments, Choices, ExecutorName
-from anyshape.execute.donation import binding_plan, donated_inputs, passed_with_donation
+from anyshape.execute.donation import binding_plan, donated_inputs
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import Executor
 from anyshape.execute.host import HostExecutor, refuse_host_nodes
@@ -30,47 +30,14 @@ from anyshape.execute.stepwise import STEPWISE, StepwiseExecutor
 from anyshape.execute.target import target_for
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import entry_plan
-from anyshape.passes import PIPELINE, Pass, Passed, run_passes
-from anyshape.passes.causal_masks import CausalMasks
-from anyshape.passes.columns_last import ColumnsLast
-from anyshape.passes.expand import Expand
-from anyshape.passes.fuse import Fuse
-from anyshape.passes.long_tasks import LongTasks
-from anyshape.passes.narrowing import Narrowing
-from anyshape.passes.results import OwnResults
-from anyshape.passes.row_products import RowProducts
-from anyshape.passes.segments import Segments, runs_whole
-from anyshape.passes.share_kernels import ShareKernels
-from anyshape.passes.shared_heads import SharedHeads
+from anyshape.observe.debug import DebugPrinter
+from anyshape.passes import pipeline, run_passes
+from anyshape.passes.donation import NOTHING_DONATED, Donation
+from anyshape.passes.native_forms import runs_whole
 from anyshape.plan.costs import MachineCosts
-from anyshape.plan.donation import NOTHING_DONATED, Donation
 from anyshape.plan.schedule import schedule
 from anyshape.runtime import machine
 from anyshape.runtime.program import RunOptions
-
-KERNELS: tuple[Pass, ...] = (
-    ColumnsLast(),  # first: transpositions, which may join what comes before them
-    Fuse(),  # then: what is computed together
-    LongTasks(),  # then: kernels whose loops may be long, now that it is plain what they compute
-    ShareKernels(),  # last: many kernels that differ in numbers only
-)
-
-FIRST: tuple[Pass, ...] = (
-    Expand(),  # first: what no kernel takes whole becomes primitives
-    *PIPELINE,
-    RowProducts(),  # then: products of rows, with what follows them in the same shape
-    CausalMasks(),  # then: attention whose mask need not be made
-    SharedHeads(),  # then: attention in the form that kernels do best, now that it is plain to see
-    Narrowing(),  # last: slices meet products and attention in their final form
-)
-
-LAST: tuple[Pass, ...] = (
-    *KERNELS,
-    OwnResults(),  # then: what callers keep has memory of its own
-    Segments(inside=KERNELS),  # last: which kernels run in one native call
-)
-
-PASSES: tuple[Pass, ...] = (*FIRST, *LAST)
 
 EXECUTORS: Final[Mapping[ExecutorName, Capabilities]] = {
     capabilities.executor: capabilities for capabilities in (NATIVE, STEPWISE, REFERENCE)
@@ -93,20 +60,18 @@ def compile_graph(
         options = options_from_environment()
     elif not isinstance(options, Options):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError("options", repr(options), "an ash.Options")
-    passed, donation = _passed(graph, donated)
+    passes = pipeline((*options.without, *choices.without))
+    debug = DebugPrinter(options.debug)
+    passed = run_passes(graph, passes, donated, observe=debug.passed)
     if choices.strict:
         refuse_host_nodes(passed.graph)
-    make = _maker(options, choices, donation)
     whole = runs_whole(passed.graph)
+    donation = passed.donation if whole else NOTHING_DONATED
+    make = _maker(options, choices, donation)
     executor = make(passed.graph) if whole else HostExecutor(passed.graph, make)
     executor = _remembering(graph, executor, choices)
     bindings = binding_plan(passed.graph, donation)
     return Executable(graph, passed.graph, passed.reports, executor, bindings)
-
-
-def _passed(graph: Graph, donated: frozenset[int]) -> tuple[Passed, Donation]:
-    made = passed_with_donation(graph, donated, FIRST, LAST) if donated else None
-    return made or (run_passes(graph, PASSES), NOTHING_DONATED)
 
 
 def _remembering(graph: Graph, executor: Executor, choices: Choices) -> Executor:
@@ -146,6 +111,7 @@ def _maker(options: Options, choices: Choices, donation: Donation) -> Make:
     def make(graph: Graph) -> Executor:
         bindings = entry_plan(graph)
         plan = schedule(graph, target.tiling, costs, donation)
+        DebugPrinter(options.debug).scheduled(graph.name, plan.kernels)
         made = assemble(plan, bindings, compiler, running, perf_map=options.perf_map)
         native = NativeExecutor(plan, made, bindings)
         return StepwiseExecutor(native) if choices.executor == "stepwise" else native

@@ -21,7 +21,7 @@ from anyshape.ir.interpret import entry_plan, tensor_inputs
 from anyshape.ir.types import TensorType
 from anyshape.observe.explain import Explanation
 from anyshape.passes import PassReport
-from anyshape.passes.segments import host_nodes
+from anyshape.passes.native_forms import host_nodes
 from anyshape.runtime.failures import (
     MemoryRefusedError,
     OutputUnfitError,

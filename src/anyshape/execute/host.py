@@ -28,7 +28,7 @@ from anyshape.ir.interpret import TOKEN_VALUE, Interpreter, check_facts, entry_p
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array, TensorType
 from anyshape.observe.explain import KernelSummary
-from anyshape.passes.segments import host_nodes
+from anyshape.passes.native_forms import host_nodes
 from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics

@@ -24,7 +24,8 @@ from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs
 from anyshape.ir.types import Array, TensorType, bool_
 from anyshape.ops.source import ConstantAttrs
-from anyshape.passes.segments import facts_inside, is_source, tensor_params
+from anyshape.passes.native_forms import is_source
+from anyshape.passes.segments import facts_inside, tensor_params
 from anyshape.sym import Dim, Fact, Facts, Symbol
 
 Make = Callable[[Graph], Executor]

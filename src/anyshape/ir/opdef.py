@@ -1,8 +1,9 @@
 """What an op is: one declarative entry.
 
 An entry has a signature, typed attributes, a dtype rule and a shape rule (separate, small, pure),
-and either a NumPy `reference` or a `decompose` into simpler ops, which then is its definition.
-Ops with regions or effects have one `type_rule` instead of the two.
+and a NumPy `reference` or a `decompose` into simpler ops. The reference is its definition, or the
+decomposition where there is none; with both, kernels compute the decomposition. Ops with regions
+or effects have one `type_rule` instead of the two.
 """
 
 from __future__ import annotations
@@ -136,11 +137,19 @@ class OpDef(Generic[A]):
     regions: tuple[str, ...] = ()
     traits: frozenset[Trait] = frozenset()
     neutral: float | None = None  # f(x, neutral) = x
+    cost: int = 1  # for each element of the result, in additions; what costs 1 is not worth keeping
+    generated: bool = False  # an elementwise primitive that code generation has under its name
+    public: bool = False  # users have a function, a method and PyTorch's op of this name
     doc: str = field(default="", kw_only=True)
 
     @property
     def is_compound(self) -> bool:
         return self.decompose is not None
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether computing an element again takes no longer than keeping it."""
+        return self.cost == 1
 
     def has(self, trait: Trait) -> bool:
         return trait in self.traits
@@ -158,8 +167,8 @@ def register(op: OpDef[A]) -> OpDef[A]:
     """Adds an entry; a name is taken once."""
     if op.name in _REGISTRY:
         raise ValueError(f"op '{op.name}' is registered twice")
-    if (op.reference is None) == (op.decompose is None):
-        raise ValueError(f"op '{op.name}' needs either a reference or a decomposition")
+    if op.reference is None and op.decompose is None:
+        raise ValueError(f"op '{op.name}' needs a reference or a decomposition")
     if (op.type_rule is None) == (op.shape_rule is None or op.dtype_rule is None):
         raise ValueError(f"op '{op.name}' needs a dtype and a shape rule, or one type rule")
     _REGISTRY[op.name] = op

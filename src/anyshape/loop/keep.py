@@ -16,6 +16,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
+from anyshape.ir.opdef import lookup
 from anyshape.loop.ir import (
     Apply,
     Buffer,
@@ -35,14 +36,8 @@ from anyshape.loop.ir import (
 from anyshape.loop.printer import row_major
 from anyshape.sym import Dim, Symbol
 
-COSTLY = frozenset(
-    {"cos", "erf", "exp", "expm1", "log", "log1p", "pow", "rsqrt", "sigmoid", "sin", "sqrt", "tanh"}
-    | {"div", "floordiv", "mod"}
-)
-"""Ops that are worth a store and a load; others are so in numbers only."""
-
 WORTH = 8
-"""From this many cheap ops on, a value is kept too."""
+"""From this many cheap ops on, a value is worth a store and a load, as one costly op is."""
 
 _Key = tuple[Dim, int]  # how far a loop goes, and the number of a value
 _INDEX = Dim.of(Symbol("index"))  # stands for the index of whichever loop
@@ -158,7 +153,8 @@ class _Keeper:
                 return self._new(dim.substitute(index), 1)
             case Apply(op, args, dtype):
                 operands = tuple(self._number(arg, loop) for arg in args)
-                return self._new((op, operands, dtype.name), WORTH if op in COSTLY else 1, operands)
+                worth = 1 if lookup(op).is_cheap else WORTH
+                return self._new((op, operands, dtype.name), worth, operands)
             case Guard(conditions, inside, outside):
                 tests = tuple(test.substitute(index) for test in conditions)
                 sides = self._number(inside, loop), self._number(outside, loop)

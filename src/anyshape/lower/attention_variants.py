@@ -14,11 +14,11 @@ from anyshape.lower.attention import attention_kernel
 from anyshape.lower.attention_few import few_queries_kernel
 from anyshape.lower.attention_form import AttentionForm
 from anyshape.lower.attention_plan import AttentionPlan, FewQueriesPlan
-from anyshape.lower.effort import WEIGHTS, Effort, Variant, region_effort
+from anyshape.lower.effort import EXP, Effort, Variant, region_effort
 from anyshape.lower.tiling import Tiling
 from anyshape.sym import Answer, Dim, Facts, FactScope, Less, Symbol, ceildiv
 
-SOFTMAX = WEIGHTS["exp"] + 4
+SOFTMAX = EXP + 4
 """Operations for each score."""
 
 SUM_ACROSS = 96

@@ -11,7 +11,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from anyshape.ir.node import Node, Region
-from anyshape.ir.opdef import Trait
+from anyshape.ir.opdef import Trait, lookup
 from anyshape.ir.types import TensorType, Type
 from anyshape.loop import Kernel
 from anyshape.loop.ir import CACHE_LINE
@@ -58,12 +58,7 @@ class Variant:
     effort: Effort
 
 
-WEIGHTS = {
-    "exp": 12, "expm1": 18, "log": 16, "log1p": 20, "sin": 20, "cos": 20, "tanh": 20, "erf": 20,
-    "sigmoid": 16, "pow": 50, "sqrt": 6, "rsqrt": 8, "div": 5, "floordiv": 20, "mod": 20,
-    "gelu": 24, "silu": 17, "softmax": 20, "log_softmax": 20, "layer_norm": 8, "rms_norm": 6,
-}  # fmt: skip
-"""Ops that take longer than an addition for each element of their result."""
+EXP = lookup("exp").cost
 
 SELECTING = ("gather", "take_along", "slice")
 """Ops that read of their first operand no more than their result has."""
@@ -114,11 +109,11 @@ def _node_effort(node: Node) -> Effort:
         return Effort(operations=node.operands[0].tensor.size)
     if not node.operands:
         return Effort()
-    return Effort(operations=results * WEIGHTS.get(node.op.name, 1))
+    return Effort(operations=results * node.op.cost)
 
 
 def _attention_effort(node: Node) -> Effort:
     """Two products, and a softmax of the scores between them."""
     q, k, v = (value.tensor.shape for value in node.operands[:3])
     scores = product((*q[:3], k[2]))
-    return Effort(2 * scores * (q[3] + v[3]), scores * (WEIGHTS["exp"] + 4))
+    return Effort(2 * scores * (q[3] + v[3]), scores * (EXP + 4))

@@ -61,8 +61,12 @@ def _relu(b: Builder, operands: Sequence[Value], attrs: Attrs, /) -> Value:
 ACTIVATION = frozenset({Trait.ELEMENTWISE})
 X = Signature(("x",))
 
-gelu = register(OpDef("gelu", X, GeluAttrs, FLOAT, same_shape, decompose=_gelu, traits=ACTIVATION))
-silu = register(OpDef("silu", X, Attrs, FLOAT, same_shape, decompose=_silu, traits=ACTIVATION))
+gelu = register(
+    OpDef("gelu", X, GeluAttrs, FLOAT, same_shape, decompose=_gelu, traits=ACTIVATION, cost=24)
+)
+silu = register(
+    OpDef("silu", X, Attrs, FLOAT, same_shape, decompose=_silu, traits=ACTIVATION, cost=17)
+)
 relu = register(
     OpDef("relu", X, Attrs, SameDType(NUMERIC), same_shape, decompose=_relu, traits=ACTIVATION)
 )
@@ -97,11 +101,14 @@ def _log_softmax(b: Builder, operands: Sequence[Value], attrs: AxisAttrs, /) -> 
 ROWWISE = frozenset({Trait.ROWWISE})
 
 softmax = register(
-    OpDef("softmax", X, AxisAttrs, FLOAT, axis_shape, decompose=_softmax, traits=ROWWISE)
+    OpDef("softmax", X, AxisAttrs, FLOAT, axis_shape, decompose=_softmax, traits=ROWWISE, cost=20)
 )
 log_softmax = register(
-    OpDef("log_softmax", X, AxisAttrs, FLOAT, axis_shape, decompose=_log_softmax, traits=ROWWISE)
-)
+    OpDef(
+        "log_softmax", X, AxisAttrs, FLOAT, axis_shape,
+        decompose=_log_softmax, traits=ROWWISE, cost=20,
+    )
+)  # fmt: skip
 
 
 # --- norms ----------------------------------------------------------------------------------------
@@ -159,13 +166,13 @@ def _rms_norm(b: Builder, operands: Sequence[Value], attrs: NormAttrs, /) -> Val
 layer_norm = register(
     OpDef(
         "layer_norm", Signature(("x", "scale?", "bias?")), NormAttrs, FLOAT, norm_shape,
-        decompose=_layer_norm, traits=ROWWISE,
+        decompose=_layer_norm, traits=ROWWISE, cost=8,
     )
 )  # fmt: skip
 rms_norm = register(
     OpDef(
         "rms_norm", Signature(("x", "scale?")), NormAttrs, FLOAT, norm_shape,
-        decompose=_rms_norm, traits=ROWWISE,
+        decompose=_rms_norm, traits=ROWWISE, cost=6,
     )
 )  # fmt: skip
 

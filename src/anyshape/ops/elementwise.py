@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from anyshape.base.errors import DTypeError
 from anyshape.ir.attrs import Attrs
-from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
+from anyshape.ir.build import Builder
+from anyshape.ir.node import Value
+from anyshape.ir.opdef import Call, Decompose, OpDef, Signature, Trait, register
 from anyshape.ir.types import (
     ALL_DTYPES,
     FLOATS,
@@ -26,8 +29,10 @@ from anyshape.ir.types import (
     DType,
     bool_,
 )
+from anyshape.ops.compose import Expr
 from anyshape.ops.rules import FixedDType, SameDType, broadcast_shape, check_allowed, same_shape
 
+Formula = Callable[[Expr], Expr]
 UnaryFunction = Callable[[Array], Any]
 BinaryFunction = Callable[[Array, Array], Any]
 
@@ -51,8 +56,17 @@ def unary(
     allowed: tuple[DType, ...] = FLOATS,
     traits: Iterable[Trait] = (),
     result: DType | None = None,
+    *,
+    cost: int = 1,
+    formula: Formula | None = None,
+    generated: bool = False,
+    public: bool = False,
 ) -> OpDef[Attrs]:
-    """One operand, same shape."""
+    """One operand, same shape.
+
+    Kernels compute the `formula`, in f32 where the operand is narrower, or what is `generated`
+    under the op's name; without either, the op runs on the host, by `function`.
+    """
     return register(
         OpDef(
             name,
@@ -61,9 +75,23 @@ def unary(
             SameDType(allowed) if result is None else FixedDType(allowed, result),
             same_shape,
             reference=lambda call: widened(function, call),
+            decompose=None if formula is None else decomposed(formula),
             traits=frozenset((Trait.ELEMENTWISE, *traits)),
+            cost=cost,
+            generated=generated,
+            public=public,
         )
     )
+
+
+def decomposed(formula: Formula) -> Decompose[Attrs]:
+    """A formula of one operand as a decomposition."""
+
+    def decompose(b: Builder, operands: Sequence[Value], attrs: Attrs, /) -> Value:
+        x = Expr(b, operands[0])
+        return formula(x.wide()).cast(x.dtype).value
+
+    return decompose
 
 
 def binary(
@@ -73,6 +101,9 @@ def binary(
     traits: Iterable[Trait] = (),
     neutral: float | None = None,
     result: DType | None = None,
+    *,
+    cost: int = 1,
+    generated: bool = False,
 ) -> OpDef[Attrs]:
     """Two operands that broadcast."""
     return register(
@@ -85,6 +116,8 @@ def binary(
             reference=lambda call: widened(function, call),
             traits=frozenset((Trait.ELEMENTWISE, *traits)),
             neutral=neutral,
+            cost=cost,
+            generated=generated,
         )
     )
 
@@ -99,6 +132,24 @@ def _sigmoid(x: Array) -> Array:
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
+def _sinh(x: Expr) -> Expr:
+    """Of |x|: from expm1, exact near 0; beyond 20 half of exp, as the square of a root that does
+    not overflow before the result does. Closer to 0 than 1e-8 it is x, and -0 stays -0."""
+    size = x.apply("abs")
+    grown = size.apply("minimum", 20).apply("expm1")
+    near = (grown + grown / (grown + 1)) * 0.5
+    root = (size * 0.5).apply("exp")
+    far = root * 0.5 * root
+    result = size.apply("lt", 20).apply("select", near, far)
+    signed = x.apply("lt", 0).apply("select", result.apply("neg"), result)
+    return size.apply("lt", 1e-8).apply("select", x, signed)
+
+
+def _cosh(x: Expr) -> Expr:
+    root = (x.apply("abs") * 0.5).apply("exp")
+    return root * 0.5 * root + x.lift(0.5) / (root * root)
+
+
 def _floordiv(x: Array, y: Array) -> Array:
     return np.floor_divide(x, y)
 
@@ -106,48 +157,57 @@ def _floordiv(x: Array, y: Array) -> Array:
 RING = (Trait.COMMUTATIVE, Trait.ASSOCIATIVE)
 LATTICE = (Trait.COMMUTATIVE, Trait.ASSOCIATIVE, Trait.IDEMPOTENT)
 
-neg = unary("neg", np.negative, FLOATS + SIGNED, (Trait.INVOLUTION,))
-abs_ = unary("abs", np.abs, FLOATS + SIGNED, (Trait.IDEMPOTENT,))
-sign = unary("sign", np.sign, FLOATS + SIGNED, (Trait.IDEMPOTENT,))
-floor = unary("floor", np.floor, FLOATS, (Trait.IDEMPOTENT,))
-ceil = unary("ceil", np.ceil, FLOATS, (Trait.IDEMPOTENT,))
-round_ = unary("round", np.rint, FLOATS, (Trait.IDEMPOTENT,))
-exp = unary("exp", np.exp)
-expm1 = unary("expm1", np.expm1)
-log = unary("log", np.log)
-log1p = unary("log1p", np.log1p)
-sqrt = unary("sqrt", np.sqrt)
-rsqrt = unary("rsqrt", lambda x: 1 / np.sqrt(x))
-sin = unary("sin", np.sin)
-cos = unary("cos", np.cos)
-tanh = unary("tanh", np.tanh)
-erf = unary("erf", _erf)
-sigmoid = unary("sigmoid", _sigmoid)
-logical_not = unary("logical_not", np.logical_not, (bool_,), (Trait.INVOLUTION,))
-is_nan = unary("is_nan", np.isnan, FLOATS, result=bool_)
-is_inf = unary("is_inf", np.isinf, FLOATS, result=bool_)
+_unary = partial(unary, generated=True)
+_function = partial(unary, public=True)  # of floats
 
-add = binary("add", np.add, NUMERIC, RING, neutral=0)
-sub = binary("sub", np.subtract)
-mul = binary("mul", np.multiply, NUMERIC, RING, neutral=1)
-div = binary("div", np.divide, FLOATS)
-floordiv = binary("floordiv", _floordiv)
-mod = binary("mod", np.mod)
-pow_ = binary("pow", np.power, FLOATS)
-maximum = binary("maximum", np.maximum, NUMERIC, LATTICE)
-minimum = binary("minimum", np.minimum, NUMERIC, LATTICE)
-logical_and = binary("logical_and", np.logical_and, (bool_,), LATTICE, neutral=1)
-logical_or = binary("logical_or", np.logical_or, (bool_,), LATTICE, neutral=0)
-bitwise_and = binary("bitwise_and", np.bitwise_and, INTEGERS, LATTICE)
-bitwise_or = binary("bitwise_or", np.bitwise_or, INTEGERS, LATTICE, neutral=0)
-bitwise_xor = binary("bitwise_xor", np.bitwise_xor, INTEGERS, RING, neutral=0)
+neg = _unary("neg", np.negative, FLOATS + SIGNED, (Trait.INVOLUTION,))
+abs_ = _unary("abs", np.abs, FLOATS + SIGNED, (Trait.IDEMPOTENT,))
+sign = _unary("sign", np.sign, FLOATS + SIGNED, (Trait.IDEMPOTENT,))
+floor = _unary("floor", np.floor, FLOATS, (Trait.IDEMPOTENT,))
+ceil = _unary("ceil", np.ceil, FLOATS, (Trait.IDEMPOTENT,))
+round_ = _unary("round", np.rint, FLOATS, (Trait.IDEMPOTENT,))
+logical_not = _unary("logical_not", np.logical_not, (bool_,), (Trait.INVOLUTION,))
+is_nan = _unary("is_nan", np.isnan, FLOATS, result=bool_)
+is_inf = _unary("is_inf", np.isinf, FLOATS, result=bool_)
 
-eq = binary("eq", np.equal, ALL_DTYPES, (Trait.COMMUTATIVE,), result=bool_)
-ne = binary("ne", np.not_equal, ALL_DTYPES, (Trait.COMMUTATIVE,), result=bool_)
-lt = binary("lt", np.less, NUMERIC, result=bool_)
-le = binary("le", np.less_equal, NUMERIC, result=bool_)
-gt = binary("gt", np.greater, NUMERIC, result=bool_)
-ge = binary("ge", np.greater_equal, NUMERIC, result=bool_)
+exp = _function("exp", np.exp, cost=12, generated=True)
+expm1 = _function("expm1", np.expm1, cost=18, generated=True)
+log = _function("log", np.log, cost=16, generated=True)
+log1p = _function("log1p", np.log1p, cost=20, generated=True)
+sqrt = _function("sqrt", np.sqrt, cost=6, generated=True)
+rsqrt = _function("rsqrt", lambda x: 1 / np.sqrt(x), cost=8, generated=True)
+sin = _function("sin", np.sin, cost=20, generated=True)
+cos = _function("cos", np.cos, cost=20, generated=True)
+tan = _function("tan", np.tan, cost=45, formula=lambda x: x.apply("sin") / x.apply("cos"))
+sinh = _function("sinh", np.sinh, cost=50, formula=_sinh)
+cosh = _function("cosh", np.cosh, cost=25, formula=_cosh)
+tanh = _function("tanh", np.tanh, cost=20, generated=True)
+erf = _function("erf", _erf, cost=20, generated=True)
+sigmoid = _function("sigmoid", _sigmoid, cost=16, generated=True)
+
+_binary = partial(binary, generated=True)
+
+add = _binary("add", np.add, NUMERIC, RING, neutral=0)
+sub = _binary("sub", np.subtract)
+mul = _binary("mul", np.multiply, NUMERIC, RING, neutral=1)
+div = _binary("div", np.divide, FLOATS, cost=5)
+floordiv = _binary("floordiv", _floordiv, cost=20)
+mod = _binary("mod", np.mod, cost=20)
+pow_ = _binary("pow", np.power, FLOATS, cost=50)
+maximum = _binary("maximum", np.maximum, NUMERIC, LATTICE)
+minimum = _binary("minimum", np.minimum, NUMERIC, LATTICE)
+logical_and = _binary("logical_and", np.logical_and, (bool_,), LATTICE, neutral=1)
+logical_or = _binary("logical_or", np.logical_or, (bool_,), LATTICE, neutral=0)
+bitwise_and = _binary("bitwise_and", np.bitwise_and, INTEGERS, LATTICE)
+bitwise_or = _binary("bitwise_or", np.bitwise_or, INTEGERS, LATTICE, neutral=0)
+bitwise_xor = _binary("bitwise_xor", np.bitwise_xor, INTEGERS, RING, neutral=0)
+
+eq = _binary("eq", np.equal, ALL_DTYPES, (Trait.COMMUTATIVE,), result=bool_)
+ne = _binary("ne", np.not_equal, ALL_DTYPES, (Trait.COMMUTATIVE,), result=bool_)
+lt = _binary("lt", np.less, NUMERIC, result=bool_)
+le = _binary("le", np.less_equal, NUMERIC, result=bool_)
+gt = _binary("gt", np.greater, NUMERIC, result=bool_)
+ge = _binary("ge", np.greater_equal, NUMERIC, result=bool_)
 
 
 # --- select, cast ---------------------------------------------------------------------------------
@@ -170,6 +230,7 @@ select = register(
         broadcast_shape,
         reference=lambda call: np.where(*call.args),
         traits=frozenset({Trait.ELEMENTWISE}),
+        generated=True,
     )
 )
 
@@ -195,5 +256,6 @@ cast = register(
         same_shape,
         reference=_cast,
         traits=frozenset({Trait.ELEMENTWISE}),
+        generated=True,
     )
 )

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ops.movement import SliceAttrs, TransposeAttrs
-from anyshape.passes.cheap_ops import CHEAP
 from anyshape.passes.dot_epilogue import epilogue_orders, has_run_at_end
 from anyshape.passes.matrix_sides import Side, side_of
 from anyshape.passes.strided_view import Through, is_view
@@ -82,7 +81,7 @@ def _objection_to_ops(nodes: Iterable[Node]) -> str:
     for node in nodes:
         if not is_prologue_op(node):
             return f"{node.op.name} in front of a dot reads elements here and there"
-        if node.op.has(Trait.ELEMENTWISE) and node.op.name not in CHEAP:
+        if node.op.has(Trait.ELEMENTWISE) and not node.op.is_cheap:
             return f"{node.op.name} costs more than a pass over memory if a dot computes it"
         left -= node.op.has(Trait.ELEMENTWISE)
     return "" if left >= 0 else "so many ops in front of a dot cost more than a pass over memory"

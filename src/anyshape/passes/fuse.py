@@ -14,8 +14,9 @@ from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, lookup
 from anyshape.ops.source import ConstantAttrs
-from anyshape.passes.fuse_groups import Group, Grouping, is_alone
+from anyshape.passes.fuse_groups import Group, Grouping
 from anyshape.passes.infra import PassContext
+from anyshape.passes.native_forms import has_kernel, is_alone
 from anyshape.sym import FactScope
 
 
@@ -28,6 +29,17 @@ class Fuse:
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
         grouping = Grouping(graph, ctx.decisions, self.name)
         return _Assembler(graph, grouping.groups).graph()
+
+
+@dataclass(frozen=True)
+class SingleKernels:
+    """Makes a kernel of each op that is in none: of all of them, where `fuse` is left out."""
+
+    name: str = "single-kernels"
+
+    def run(self, graph: Graph, ctx: PassContext) -> Graph:
+        groups = {node: Group([node]) for node in graph.nodes() if has_kernel(node)}
+        return _Assembler(graph, groups).graph() if groups else graph
 
 
 def is_number(node: Node) -> bool:

@@ -16,7 +16,7 @@ and that group can take it:
   - a grouped dot reads its operands from memory as they are, and constant weights transposed.
 
 Aliases belong to no group. What is neither map nor loop stays alone, and so does an elementwise op
-without machine code (`native_ops.py`). No group is longer than pays (`MOST_OPS`), so that kernels
+without machine code (`native_forms.py`). No group is longer than pays (`MOST_OPS`), so that kernels
 and the time to compile one are bounded, however long a graph is.
 """
 
@@ -30,35 +30,17 @@ from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision, DecisionLog
 from anyshape.ops.source import ConstantAttrs
-from anyshape.passes.cheap_ops import CHEAP
 from anyshape.passes.dot_epilogue import epilogue_orders, has_run_at_end
 from anyshape.passes.dot_prologue import DotSides, dot_sides, objection_to_prologue
 from anyshape.passes.matrix_sides import Side, reads_as_matrices, side_of
-from anyshape.passes.native_ops import has_code
+from anyshape.passes.native_forms import has_kernel, is_alone, is_loop
 from anyshape.passes.strided_view import is_view
 from anyshape.sym import Answer, Equal, FactScope
-
-MAP = frozenset({Trait.ELEMENTWISE, Trait.INDEXED})
-LOOP = frozenset({Trait.REDUCTION, Trait.CONTRACTION, Trait.ROWWISE})
 
 MOST_OPS = 64
 """Ops of a kernel, a compound counted once. Beyond it what is alive no longer fits into registers:
 an op of a chain takes half as long again at 128 as at 64, an op of a dense DAG twice as long, and
 LLVM's time for each op begins to grow. The pass over memory that a cut costs is 1/64 of that."""
-
-
-def is_map(node: Node) -> bool:
-    is_one = bool(node.op.traits & MAP) and has_code(node)
-    return is_one and not node.op.has(Trait.ALIAS) and not node.late
-
-
-def is_loop(node: Node) -> bool:
-    return bool(node.op.traits & LOOP)
-
-
-def is_alone(node: Node) -> bool:
-    """Whether nothing shares a kernel with it."""
-    return node.op.has(Trait.ALONE)
 
 
 @dataclass(eq=False)
@@ -110,7 +92,7 @@ class Grouping:
         self.results = {value.node for value in graph.results}
         self.decisions: dict[Node, Decision] = {}
         for node in reversed(nodes):
-            if is_map(node) or is_loop(node) or is_alone(node):
+            if has_kernel(node):
                 self._place(node)
         for dot in nodes:
             if dot.op.name == "dot":
@@ -173,7 +155,7 @@ class Grouping:
             return self._objection_to_loop(node, group)
         if group.contraction is not None and group.feeds_loop(self.users[node]):
             return _objection_to_operand(node, group)
-        costly = node.op.has(Trait.ELEMENTWISE) and node.op.name not in CHEAP
+        costly = node.op.has(Trait.ELEMENTWISE) and not node.op.is_cheap
         if costly and self._is_expanded(node):
             return "it would be computed again for each use"
         return ""

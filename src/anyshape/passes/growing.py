@@ -12,7 +12,7 @@ runtime sees at each call whether there is room (docs/design/0014).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from anyshape.ir.attrs import NO_ATTRS
@@ -24,11 +24,11 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import TensorType, Type
 from anyshape.ops.movement import AxisAttrs, TransposeAttrs
+from anyshape.passes.canonicalize import Canonicalize
+from anyshape.passes.donation import NOTHING_DONATED, Donation, Order
 from anyshape.passes.infra import PassContext
+from anyshape.passes.native_forms import is_source, runs_whole
 from anyshape.passes.results import copied, root_of
-from anyshape.passes.segments import is_source
-
-Order = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +70,41 @@ def _growth(value: Value) -> Growth | None:
 
 @dataclass(frozen=True)
 class GrowingAxesFirst:
-    """Gives inputs and results that grow the order in which they lie in memory."""
+    """Gives donated inputs, and results that continue them, the order that they have in memory.
 
-    growths: tuple[Growth, ...]
+    Only a graph that is one native call uses what is donated: one with host nodes copies.
+    """
+
     name: str = "growing-axes-first"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        for growth in self.growths:
+        donated = ctx.donation.inputs
+        if donated and not runs_whole(graph):
+            ctx.donation = NOTHING_DONATED
+            return graph
+        growths = growths_of(graph, donated)
+        if not growths:
+            return graph
+        ctx.donation = _donation(donated, growths, graph.results)
+        for growth in growths:
             node = growth.result.node
             why = f"'{graph.inputs[growth.input]}' grows along axis {growth.axis}"
             place = graph.locations.of(node)
             ctx.decisions.record(Decision(self.name, True, why, node, place))
-        return rebuild_graph(_Reorder(self.growths), graph)
+        reordered = rebuild_graph(_Reorder(growths), graph)
+        return Canonicalize().run(reordered, ctx)  # transposes meet and cancel
+
+
+def _donation(
+    donated: frozenset[int], growths: Sequence[Growth], results: Sequence[Value]
+) -> Donation:
+    """`results` are those of the graph that the growths are of."""
+    moved = {growth.result: growth.order for growth in growths if growth.axis != 0}
+    return Donation(
+        donated,
+        {growth.input: growth.order for growth in growths if growth.axis != 0},
+        {number: moved[value] for number, value in enumerate(results) if value in moved},
+    )
 
 
 class _Reorder(Rebuilder):
@@ -155,12 +178,12 @@ class Append:
     kernel computes, and that has no other place. Anything else is copied.
     """
 
-    donated: frozenset[int]
     name: str = "append"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        growths = [growth for growth in growths_of(graph, self.donated) if growth.axis == 0]
-        return rebuild_graph(_Appender(growths, graph), graph)
+        growths = growths_of(graph, ctx.donation.inputs)
+        outermost = [growth for growth in growths if growth.axis == 0]
+        return rebuild_graph(_Appender(outermost, graph), graph) if outermost else graph
 
 
 class _Appender(Rebuilder):

@@ -6,7 +6,7 @@ reasons for what it did, and for what it refused, in the context.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,13 +14,18 @@ from anyshape.base.errors import VerifyError
 from anyshape.ir.graph import Graph
 from anyshape.ir.rewrite import Decision, DecisionLog
 from anyshape.ir.verify import verify as verify_graph
+from anyshape.passes.donation import NOTHING_DONATED, Donation
 
 
-@dataclass(frozen=True)
+@dataclass
 class PassContext:
-    """What passes share while they run: nothing but the record of their decisions."""
+    """What passes share while they run: the record of decisions, and what callers give up.
+
+    A pass that lays out an array in another order than its caller's says so in the donation.
+    """
 
     decisions: DecisionLog = field(default_factory=DecisionLog)
+    donation: Donation = NOTHING_DONATED
 
 
 class Pass(Protocol):
@@ -56,25 +61,43 @@ class PassReport:
         return f"{self.name}: {self.nodes_before} -> {self.nodes_after} nodes"
 
 
+Observer = Callable[[PassReport, Graph], None]
+"""Called after each pass with what it did, and the graph as it is then."""
+
+
 @dataclass(frozen=True)
 class Passed:
     """A graph and how it came about."""
 
     graph: Graph
     reports: tuple[PassReport, ...]
+    donation: Donation = NOTHING_DONATED
 
 
-def run_passes(graph: Graph, passes: Iterable[Pass], *, verify: bool = False) -> Passed:
-    """Runs `passes` in order; with `verify`, each result is checked and its maker named."""
+def run_passes(
+    graph: Graph,
+    passes: Iterable[Pass],
+    donated: frozenset[int] = frozenset(),
+    *,
+    verify: bool = False,
+    observe: Observer | None = None,
+) -> Passed:
+    """Runs `passes` in order; `donated` are positions of inputs.
+
+    With `verify`, each result is checked and its maker named. `observe` is told of every pass, with
+    the graph that it leaves.
+    """
+    ctx = PassContext(donation=Donation(donated))
     reports: list[PassReport] = []
     for step in passes:
-        graph, report = _run_one(graph, step, verify)
+        graph, report = _run_one(graph, step, ctx, verify)
         reports.append(report)
-    return Passed(graph, tuple(reports))
+        if observe is not None:
+            observe(report, graph)
+    return Passed(graph, tuple(reports), ctx.donation)
 
 
-def _run_one(graph: Graph, step: Pass, verify: bool) -> tuple[Graph, PassReport]:
-    ctx = PassContext()
+def _run_one(graph: Graph, step: Pass, ctx: PassContext, verify: bool) -> tuple[Graph, PassReport]:
     new = step.run(graph, ctx)
     if verify:
         _verify(new, step)

@@ -16,7 +16,7 @@ from anyshape.ir.opdef import lookup
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import TokenType
 from anyshape.passes.infra import PassContext
-from anyshape.passes.segments import is_alias, is_host
+from anyshape.passes.native_forms import is_alias, is_host
 
 OWN = frozenset({"kernel", "append"})
 """Ops whose results have memory that nothing else is a name of."""

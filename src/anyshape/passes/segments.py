@@ -15,49 +15,18 @@ its *entry*, takes all inputs, so that running it checks them all.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Locations, Node, Region, Value
-from anyshape.ir.opdef import PARAM, ParamAttrs, Trait, lookup
+from anyshape.ir.opdef import PARAM, ParamAttrs, lookup
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import TensorType, Type
 from anyshape.passes.infra import Pass, PassContext
+from anyshape.passes.native_forms import GATHERED, is_alias, is_host, runs_whole
 from anyshape.sym import Dim, Fact, Facts, LessEqual, Origin
-
-NATIVE = frozenset({"kernel", "segment", "append"})
-
-
-def is_alias(node: Node) -> bool:
-    return node.op.has(Trait.ALIAS)
-
-
-def is_source(node: Node) -> bool:
-    """Whether a node's value is there before anything runs."""
-    return node.op is PARAM or node.op.name in ("constant", "token")
-
-
-def is_host(node: Node) -> bool:
-    """Whether a node of a fused graph has no native form."""
-    return not (is_source(node) or is_alias(node) or node.op.name in NATIVE)
-
-
-def host_nodes(region: Region) -> Iterator[Node]:
-    """Every host node of a fused region, those inside others after them."""
-    for node in filter(is_host, region.nodes()):
-        yield node
-        for inner in node.regions:
-            yield from host_nodes(inner)
-
-
-def runs_whole(graph: Graph) -> bool:
-    """Whether a fused graph is one native call: it has no host nodes, and no tokens go through."""
-    through = (*graph.body.params, *graph.body.result_types)
-    return all(isinstance(type_, TensorType) for type_ in through) and not any(
-        map(is_host, graph.nodes())
-    )
 
 
 def tensor_params(region: Region) -> tuple[Value, ...]:
@@ -142,14 +111,14 @@ class _Division:
         ready = max((self.turns[other] for other in needed), default=0)
         if is_host(node):
             return ready if ready % 2 else ready + 1
-        return ready + ready % 2 if node.op.name in NATIVE else ready
+        return ready + ready % 2 if node.op.name in GATHERED else ready
 
     # --- the new region -----------------------------------------------------------------------
 
     def region(self) -> Region:
         work: dict[int, list[Node]] = defaultdict(list)
         for node in self.order:
-            if is_host(node) or node.op.name in NATIVE:
+            if is_host(node) or node.op.name in GATHERED:
                 work[self.turns[node]].append(node)
         for turn in sorted(work):
             if turn % 2:

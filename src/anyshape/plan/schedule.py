@@ -15,7 +15,7 @@ behind it, inside of the result.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import cast
@@ -25,11 +25,13 @@ from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import PARAM, Trait
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import TensorType
+from anyshape.loop import Kernel
 from anyshape.loop.ir import workspace_bytes
 from anyshape.lower.kernel import Lowered
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import WIDE, Tiling
 from anyshape.ops.source import ConstantAttrs
+from anyshape.passes.donation import NOTHING_DONATED, Donation
 from anyshape.passes.growing import appends
 from anyshape.passes.results import root_of
 from anyshape.plan.buffers import (
@@ -44,7 +46,6 @@ from anyshape.plan.buffers import (
     OutputStore,
 )
 from anyshape.plan.costs import Choice, MachineCosts
-from anyshape.plan.donation import NOTHING_DONATED, Donation
 from anyshape.plan.in_place import Touched, homes_in_place
 from anyshape.plan.lifetimes import Lifetimes, StepOrder, window_for
 from anyshape.plan.order import ordered_nodes
@@ -97,6 +98,11 @@ class Schedule:
     donation: Donation
     starts: Mapping[int, int]
     decisions: tuple[Decision, ...]
+
+    @property
+    def kernels(self) -> Iterator[Kernel]:
+        """All variants of all steps, in order; equal steps repeat them."""
+        return (choice.variant.kernel for step in self.steps for choice in step.choices)
 
 
 def schedule(

@@ -8,8 +8,8 @@ from typing import cast
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Value
 from anyshape.ir.opdef import PARAM, ParamAttrs
+from anyshape.passes.donation import Donation
 from anyshape.passes.growing import appends
-from anyshape.plan.donation import Donation
 from anyshape.plan.in_place import Touched, results_in_inputs
 from anyshape.plan.lifetimes import Lifetimes
 

@@ -6,6 +6,10 @@ public function or method that no spelling has.
 
 from __future__ import annotations
 
+import numpy as np
+
+from anyshape.ir.opdef import all_ops
+
 OPERATORS = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "mod": "%",
     "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
@@ -17,10 +21,8 @@ BINARY = (*OPERATORS, "maximum", "minimum", "logical_and", "logical_or", "logica
 NUMPY_NAMES = {"mod": "remainder"}
 NO_UFUNC = ("logical_xor",)
 
-FLOAT_FUNCTIONS = (
-    "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf", "sigmoid", "gelu",
-    "silu",
-)  # fmt: skip
+PUBLIC = tuple(op.name for op in all_ops() if op.public)
+FLOAT_FUNCTIONS = (*PUBLIC, "gelu", "silu")
 OTHER_UNARY = (
     "abs", "sign", "square", "reciprocal", "floor", "ceil", "round", "isnan", "isinf", "isfinite",
     "logical_not", "bitwise_not", "negative", "relu",
@@ -29,8 +31,8 @@ UFUNCS_OF_ONE = {
     **{
         name: name
         for name in (
-            "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tanh", "floor", "ceil", "sign",
-            "square", "isnan", "isinf", "isfinite", "negative", "logical_not",
+            "floor", "ceil", "sign", "square", "isnan", "isinf", "isfinite", "negative",
+            "logical_not", *(name for name in PUBLIC if hasattr(np, name)),
         )
     },
     "abs": "absolute", "round": "rint", "bitwise_not": "invert",
@@ -54,6 +56,8 @@ def _unary(name: str) -> list[str]:
     spellings = [f"ash.{name}({{0}})"]
     if name in UFUNCS_OF_ONE:
         spellings.append(f"np.{UFUNCS_OF_ONE[name]}({{0}})")
+    if name in PUBLIC:
+        spellings.append(f"{{0}}.{name}()")
     prefix = {"negative": "-{0}", "abs": "abs({0})", "bitwise_not": "~{0}"}.get(name)
     return [*spellings, prefix] if prefix else spellings
 

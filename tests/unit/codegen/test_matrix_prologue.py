@@ -12,14 +12,14 @@ from tests.unit.codegen.matrix import arrays_of, assert_product, computed, lower
 
 import anyshape as ash
 from anyshape.codegen.llvm.target import Target
-from anyshape.execute import PASSES, compile_graph
+from anyshape.execute import compile_graph
 from anyshape.loop import Kernel, Prepare
 from anyshape.loop.printer import kernel_text
 from anyshape.loop.verify import verify_kernel
 from anyshape.lower.kernel import lower_region
 from anyshape.lower.matrix_run import Run
 from anyshape.lower.tiling import WIDE
-from anyshape.passes import run_passes
+from anyshape.passes import PASSES, run_passes
 from anyshape.plan.costs import MachineCosts
 from anyshape.plan.schedule import schedule
 from anyshape.sym import Dim, Symbol

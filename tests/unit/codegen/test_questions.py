@@ -10,9 +10,8 @@ import pytest
 import anyshape as ash
 from anyshape.codegen.llvm.emitting import llvm_text
 from anyshape.codegen.llvm.target import NAMED_TARGETS
-from anyshape.execute import PASSES
 from anyshape.lower.tiling import tiling_for
-from anyshape.passes import run_passes
+from anyshape.passes import PASSES, run_passes
 from anyshape.plan.schedule import schedule
 from anyshape.sym import Answer, Predicate
 from anyshape.sym.decide.decider import Decider
@@ -72,7 +71,7 @@ def _emit(function: Any) -> None:
     target = NAMED_TARGETS["x86-64-avx2"]
     graph = run_passes(ash.jit(function).graph, PASSES).graph
     plan = schedule(graph, tiling_for(target.isa))
-    for kernel in {way.variant.kernel for step in plan.steps for way in step.choices}:
+    for kernel in set(plan.kernels):
         llvm_text(kernel, target)
 
 

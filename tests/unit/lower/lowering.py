@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import anyshape as ash
-from anyshape.execute import PASSES
 from anyshape.loop import Kernel
-from anyshape.passes import run_passes
+from anyshape.passes import PASSES, run_passes
 from anyshape.plan.schedule import StepPlan, schedule
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.passes.stages import FIRST
 
 import anyshape as ash
 from anyshape.execute import compile_graph
-from anyshape.execute.compile import FIRST
 from anyshape.ir import evaluate
 from anyshape.passes import run_passes
 

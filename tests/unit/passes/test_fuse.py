@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import anyshape as ash
-from anyshape.execute import PASSES
-from anyshape.passes import run_passes
+from anyshape.passes import PASSES, run_passes
 
 WEIGHT = np.random.default_rng(0).normal(size=(8, 8)).astype(np.float32)
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.passes.stages import FIRST
 
 import anyshape as ash
-from anyshape.execute.compile import FIRST, LAST
-from anyshape.execute.donation import passed_with_donation
 from anyshape.ir import evaluate
 from anyshape.ir.graph import Graph
-from anyshape.passes import run_passes
+from anyshape.passes import PASSES, run_passes
+from anyshape.passes.donation import NOTHING_DONATED, Donation
 from anyshape.passes.growing import Append, GrowingAxesFirst, growths_of
 
 
@@ -52,10 +52,10 @@ def test_what_grows():
 
 def test_the_axis_that_grows_comes_first():
     graph = run_passes(cache.graph, FIRST).graph
-    moved = GrowingAxesFirst(growths_of(graph, {0}))
-    (passed,) = run_passes(graph, [moved], verify=True).reports
-    assert [str(d.why) for d in passed.decisions] == ["'past' grows along axis 1"]
-    after = run_passes(graph, [moved]).graph
+    passed = run_passes(graph, [GrowingAxesFirst()], frozenset({0}), verify=True)
+    assert "'past' grows along axis 1" in [str(d.why) for d in passed.reports[0].decisions]
+    assert passed.donation == Donation(frozenset({0}), {0: (1, 0, 2)}, {1: (1, 0, 2)})
+    after = passed.graph
     assert [str(type_) for type_ in after.body.params] == ["f32[p, b, 4]", "f32[b, s, 4]"]
     types = [str(type_) for type_ in after.body.result_types]
     assert types == ["f32[b, p + s, 4]", "f32[p + s, b, 4]"]
@@ -69,9 +69,7 @@ def test_the_axis_that_grows_comes_first():
 
 
 def appended(function: Any, *donated: int) -> Graph:
-    passed = passed_with_donation(function.graph, frozenset(donated), FIRST, LAST)
-    assert passed is not None
-    return passed[0].graph
+    return run_passes(function.graph, PASSES, frozenset(donated)).graph
 
 
 def ops(graph: Graph) -> list[str]:
@@ -92,7 +90,23 @@ def test_only_one_result_continues_an_input():
 
 def test_other_axes_are_not_appended():
     graph = run_passes(cache.graph, FIRST).graph
-    assert run_passes(graph, [Append(frozenset({0}))]).graph == graph
+    assert run_passes(graph, [Append()], frozenset({0})).graph == graph
+
+
+def test_nothing_is_done_for_a_graph_with_host_nodes():
+    @ash.jit
+    def with_host_node(past: ash.f32["b", "p", 4], x: ash.f32["b", "s", 4]):
+        present = ash.concat([past, x], axis=1)
+        return present, ash.nonzero(present[0, 0])
+
+    passed = run_passes(with_host_node.graph, PASSES, frozenset({0}))
+    assert passed.donation == NOTHING_DONATED
+    assert passed.graph == run_passes(with_host_node.graph, PASSES).graph
+
+
+def test_nothing_is_done_where_nothing_is_given_up():
+    graph = run_passes(cache.graph, FIRST).graph
+    assert run_passes(graph, [GrowingAxesFirst(), Append()]).graph is graph
 
 
 @pytest.mark.parametrize("function", [cache, behind, unreturned, twice])

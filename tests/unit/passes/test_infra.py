@@ -18,7 +18,7 @@ from anyshape.ir.node import Value
 from anyshape.ir.text.parser import parse
 from anyshape.ir.types import FLOATS
 from anyshape.ir.verify import verify
-from anyshape.passes import PIPELINE, Canonicalize, PassContext, run_passes
+from anyshape.passes import SIMPLIFY, Canonicalize, PassContext, run_passes
 from anyshape.sym import Dim
 
 TEXT = """
@@ -39,7 +39,7 @@ def test_a_report_says_what_changed():
 
 
 def test_passes_are_frozen_dataclasses():
-    for step in PIPELINE:
+    for step in SIMPLIFY:
         assert dataclasses.is_dataclass(step)
         with pytest.raises(dataclasses.FrozenInstanceError):
             step.name = "other"  # pyright: ignore
@@ -108,7 +108,7 @@ def test_the_pipeline_keeps_every_bit(seed: int):
     for _ in range(12):
         values.append(random_step(d, values))
     before = verify(d.graph(*values[-3:]))
-    passed = run_passes(before, PIPELINE, verify=True)
+    passed = run_passes(before, SIMPLIFY, verify=True)
     inputs = d.inputs(before)
     with np.errstate(all="ignore"):
         results = zip(evaluate(before, *inputs), evaluate(passed.graph, *inputs), strict=True)

@@ -4,18 +4,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.passes.stages import FIRST
 
 import anyshape as ash
 from anyshape.execute import compile_graph
-from anyshape.execute.compile import FIRST, LAST
-from anyshape.execute.donation import passed_with_donation
 from anyshape.ir import evaluate
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.opdef import lookup
 from anyshape.ir.types import TensorType, f32
 from anyshape.ops.order import TopKAttrs
-from anyshape.passes import PassReport, run_passes
+from anyshape.passes import PASSES, PassReport, run_passes
 from anyshape.passes.narrowing import Narrowing
 from anyshape.passes.needed_parts import COSTLY
 from anyshape.sym import Dim
@@ -232,9 +231,8 @@ def test_growth_in_place_is_not_disturbed() -> None:
     graph, report = passed(grows)
     assert shapes(graph) == ["b, p + s - max(0, p + s - 1), 8", "b, s, 8"]
     assert [decision.node.op.name for decision in report.taken] == ["softmax"]
-    found = passed_with_donation(grows.graph, frozenset({0}), FIRST, LAST)
-    assert found is not None
-    assert [node.op.name for node in found[0].graph.nodes()].count("append") == 1
+    whole = run_passes(grows.graph, PASSES, frozenset({0})).graph
+    assert [node.op.name for node in whole.nodes()].count("append") == 1
 
 
 def test_facts_stay() -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.passes.stages import FIRST
 
 import anyshape as ash
-from anyshape.execute.compile import FIRST
 from anyshape.ir import evaluate
 from anyshape.passes import run_passes
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import anyshape as ash
-from anyshape.execute import PASSES
 from anyshape.ir.graph import Graph
 from anyshape.lower.kernel import lower_region
-from anyshape.passes import run_passes
+from anyshape.passes import PASSES, run_passes
 from anyshape.plan import order, regions
 from anyshape.plan.buffers import ArenaStore
 from anyshape.plan.lifetimes import Lifetimes

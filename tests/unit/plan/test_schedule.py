@@ -6,9 +6,9 @@ from tests.unit.plan.checking import wrong_with
 from tests.unit.plan.random_plans import random_graph
 
 import anyshape as ash
-from anyshape.execute import PASSES, compile_graph
+from anyshape.execute import compile_graph
 from anyshape.ir import Graph, evaluate, parse
-from anyshape.passes import run_passes
+from anyshape.passes import PASSES, run_passes
 from anyshape.plan.buffers import AliasStore, ConstantStore
 from anyshape.plan.order import ordered_nodes, typical_bindings
 from anyshape.plan.schedule import Schedule, schedule

@@ -1,4 +1,7 @@
-"""Elementwise functions, named as in NumPy. Operands broadcast and are promoted (`convert`)."""
+"""Elementwise functions, named as in NumPy. Operands broadcast and are promoted (`convert`).
+
+Functions of floats that are one op each, such as `exp`, are in `functions.py`.
+"""
 
 from __future__ import annotations
 
@@ -113,58 +116,6 @@ def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = Non
     return result if max is None else minimum(result, max)
 
 
-# --- functions of floats --------------------------------------------------------------------------
-
-
-def _float_function(op: str, x: ArrayLike) -> Tensor:
-    return active().emit(op, as_float(x))
-
-
-def exp(x: ArrayLike) -> Tensor:
-    return _float_function("exp", x)
-
-
-def expm1(x: ArrayLike) -> Tensor:
-    return _float_function("expm1", x)
-
-
-def log(x: ArrayLike) -> Tensor:
-    return _float_function("log", x)
-
-
-def log1p(x: ArrayLike) -> Tensor:
-    return _float_function("log1p", x)
-
-
-def sqrt(x: ArrayLike) -> Tensor:
-    return _float_function("sqrt", x)
-
-
-def rsqrt(x: ArrayLike) -> Tensor:
-    """1 / sqrt(x)."""
-    return _float_function("rsqrt", x)
-
-
-def sin(x: ArrayLike) -> Tensor:
-    return _float_function("sin", x)
-
-
-def cos(x: ArrayLike) -> Tensor:
-    return _float_function("cos", x)
-
-
-def tanh(x: ArrayLike) -> Tensor:
-    return _float_function("tanh", x)
-
-
-def erf(x: ArrayLike) -> Tensor:
-    return _float_function("erf", x)
-
-
-def sigmoid(x: ArrayLike) -> Tensor:
-    return _float_function("sigmoid", x)
-
-
 # --- rounding and classes of numbers --------------------------------------------------------------
 
 
@@ -187,11 +138,11 @@ def round(x: ArrayLike) -> Tensor:
 
 
 def isnan(x: ArrayLike) -> Tensor:
-    return _float_function("is_nan", x)
+    return active().emit("is_nan", as_float(x))
 
 
 def isinf(x: ArrayLike) -> Tensor:
-    return _float_function("is_inf", x)
+    return active().emit("is_inf", as_float(x))
 
 
 def isfinite(x: ArrayLike) -> Tensor:

@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder.axes import Axes, normal_axes, normal_axis
 from anyshape.frontend.builder.convert import ArrayLike, as_float, asarray, cast_to, widened
-from anyshape.frontend.builder.elementwise import (
-    as_bool,
-    exp,
-    isinf,
-    log,
-    maximum,
-    sqrt,
-    square,
-    where,
-)
+from anyshape.frontend.builder.elementwise import as_bool, isinf, maximum, square, where
+from anyshape.frontend.builder.functions import exp, log, sqrt
 from anyshape.frontend.builder.movement import squeeze
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import DType, i64, u64

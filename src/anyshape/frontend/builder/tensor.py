@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from anyshape.frontend.builder import dot, elementwise, index, movement, reduce
 from anyshape.frontend.builder.axes import Axes, Size
 from anyshape.frontend.builder.convert import ArrayLike, cast_to
+from anyshape.frontend.builder.functions import FUNCTIONS, Methods
 from anyshape.frontend.builder.tracer import Traced
 from anyshape.ir.types import DType, Shape, TensorType
 from anyshape.sym import Dim, product
@@ -24,16 +25,15 @@ _UFUNCS: dict[str, Callable[..., Tensor]] = {
         "add", "subtract", "multiply", "divide", "floor_divide", "power", "maximum", "minimum",
         "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "bitwise_and",
         "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_not", "negative",
-        "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tanh", "floor", "ceil", "sign",
-        "square", "isnan", "isinf", "isfinite",
+        "floor", "ceil", "sign", "square", "isnan", "isinf", "isfinite",
     )
-} | {
+} | FUNCTIONS | {
     "remainder": elementwise.mod, "absolute": elementwise.abs, "rint": elementwise.round,
     "matmul": dot.matmul, "invert": elementwise.bitwise_not,
 }  # fmt: skip
 
 
-class Tensor(Traced):
+class Tensor(Traced, Methods):
     """A tensor without data; see the module."""
 
     __slots__ = ()

@@ -9,6 +9,7 @@ from typing import Any
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder.compound import relu
 from anyshape.frontend.builder.convert import ArrayLike, cast_to
+from anyshape.frontend.builder.functions import FUNCTIONS, expm1, log
 from anyshape.frontend.builder.movement import broadcast_to
 from anyshape.frontend.builder.source import full_like
 from anyshape.frontend.builder.tensor import Tensor
@@ -38,38 +39,22 @@ def _test(function: Function) -> Function:
 
 
 def _log2(x: Tensor) -> Tensor:
-    return ew.log(x) * (1 / math.log(2))
+    return log(x) * (1 / math.log(2))
 
 
 def _log10(x: Tensor) -> Tensor:
-    return ew.log(x) * (1 / math.log(10))
+    return log(x) * (1 / math.log(10))
 
 
 def _trunc(x: Tensor) -> Tensor:
     return ew.where(x < 0, ew.ceil(x), ew.floor(x))
 
 
-def _tan(x: Tensor) -> Tensor:
-    return ew.sin(x) / ew.cos(x)
-
-
-def _sinh(x: Tensor) -> Tensor:
-    """From expm1, which is exact near 0."""
-    grown = ew.expm1(x)
-    return (grown + grown / (grown + 1)) * 0.5
-
-
-def _cosh(x: Tensor) -> Tensor:
-    return (ew.exp(x) + ew.exp(-x)) * 0.5
-
-
 _UNARY: dict[str, Function] = {
-    "abs": ew.abs, "ceil": ew.ceil, "cos": ew.cos, "erf": ew.erf, "exp": ew.exp,
-    "expm1": ew.expm1, "floor": ew.floor, "log": ew.log, "log1p": ew.log1p, "log2": _log2,
-    "log10": _log10, "neg": ew.negative, "reciprocal": ew.reciprocal, "round": ew.round,
-    "rsqrt": ew.rsqrt, "sigmoid": ew.sigmoid, "sign": ew.sign, "sin": ew.sin, "sqrt": ew.sqrt,
-    "square": ew.square, "tanh": ew.tanh, "trunc": _trunc, "tan": _tan, "sinh": _sinh,
-    "cosh": _cosh, "relu": relu, "bitwise_not": ew.bitwise_not,
+    **FUNCTIONS,
+    "abs": ew.abs, "ceil": ew.ceil, "floor": ew.floor, "log2": _log2, "log10": _log10,
+    "neg": ew.negative, "reciprocal": ew.reciprocal, "round": ew.round, "sign": ew.sign,
+    "square": ew.square, "trunc": _trunc, "relu": relu, "bitwise_not": ew.bitwise_not,
 }  # fmt: skip
 
 for _name, _function in _UNARY.items():
@@ -210,7 +195,7 @@ def leaky_relu(call: Call, x: Tensor, negative_slope: float = 0.01) -> Tensor:
 def elu(
     call: Call, x: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
 ) -> Tensor:
-    below = ew.expm1(x * input_scale) * alpha
+    below = expm1(x * input_scale) * alpha
     return ew.where(x > 0, x, below) * scale
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from anyshape.frontend.builder import compound
 from anyshape.frontend.builder.convert import cast_to
-from anyshape.frontend.builder.elementwise import rsqrt
+from anyshape.frontend.builder.functions import rsqrt
 from anyshape.frontend.builder.movement import gather
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active

@@ -10,6 +10,7 @@ from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import reduce as red
 from anyshape.frontend.builder.axes import Axes, normal_axis
 from anyshape.frontend.builder.convert import cast_to, widened
+from anyshape.frontend.builder.functions import sqrt
 from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
@@ -104,7 +105,7 @@ def _norm(size: Tensor, ord: float, axes: Axes | None, keepdim: bool) -> Tensor:
     if ord == 1:
         return red.sum(size, axes, keepdim)
     if ord == 2:
-        return ew.sqrt(red.sum(size * size, axes, keepdim))
+        return sqrt(red.sum(size * size, axes, keepdim))
     return red.sum(size**ord, axes, keepdim) ** (1 / ord)
 
 

@@ -10,10 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from anyshape.ir.node import Value
-from anyshape.passes.growing import Growth, Order
-
 T = TypeVar("T")
+Order = tuple[int, ...]
 
 
 def _none() -> Mapping[int, Order]:
@@ -27,16 +25,6 @@ class Donation:
     inputs: frozenset[int] = frozenset()
     input_orders: Mapping[int, Order] = field(default_factory=_none)
     result_orders: Mapping[int, Order] = field(default_factory=_none)
-
-    @staticmethod
-    def of(inputs: frozenset[int], growths: Sequence[Growth], results: Sequence[Value]) -> Donation:
-        """`results` are those of the graph that the growths are of."""
-        moved = {growth.result: growth.order for growth in growths if growth.axis != 0}
-        return Donation(
-            inputs,
-            {growth.input: growth.order for growth in growths if growth.axis != 0},
-            {number: moved[value] for number, value in enumerate(results) if value in moved},
-        )
 
     def as_in_memory(self, number: int, sizes: Sequence[T]) -> tuple[T, ...]:
         """The sizes of an input, in the order of the compiled graph."""

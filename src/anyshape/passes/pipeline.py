@@ -1,0 +1,73 @@
+"""Level 1's passes: one tuple, with the reason for each position.
+
+A pass can be left out by its name, to see what it is worth or where an error comes from; results
+stay what they are. Those in `REQUIRED` cannot: without them nothing could run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from anyshape.base.errors import OptionError
+from anyshape.passes.canonicalize import Canonicalize
+from anyshape.passes.causal_masks import CausalMasks
+from anyshape.passes.columns_last import ColumnsLast
+from anyshape.passes.dce import EliminateDead
+from anyshape.passes.expand import Expand
+from anyshape.passes.fold import Fold
+from anyshape.passes.fuse import Fuse, SingleKernels
+from anyshape.passes.growing import Append, GrowingAxesFirst
+from anyshape.passes.infra import Pass
+from anyshape.passes.long_tasks import LongTasks
+from anyshape.passes.narrowing import Narrowing
+from anyshape.passes.results import OwnResults
+from anyshape.passes.row_products import RowProducts
+from anyshape.passes.segments import Segments
+from anyshape.passes.share_kernels import ShareKernels
+from anyshape.passes.shared_heads import SharedHeads
+
+KERNELS: Final[tuple[Pass, ...]] = (
+    ColumnsLast(),  # transpositions first: they may join what comes before them
+    Fuse(),  # then what is computed together
+    SingleKernels(),  # every other op is a kernel too
+    LongTasks(),  # kernels whose loops may be long, now that it is plain what they compute
+    ShareKernels(),  # last, as nothing changes kernels any more: many that differ in numbers only
+)
+"""What makes kernels: of the graph, and of the regions of its host nodes."""
+
+SIMPLIFY: Final[tuple[Pass, ...]] = (
+    Canonicalize(),  # first: sizes become dims, so that later passes see static shapes
+    Fold(),  # constants are explicit and meet few ops
+    Canonicalize(),  # folded constants enable more laws: a neutral element, a known branch
+    EliminateDead(),  # last: what the others have stopped using is dropped once
+)
+"""What makes any graph simpler, whoever runs it."""
+
+PASSES: Final[tuple[Pass, ...]] = (
+    Expand(),  # first: what no kernel takes whole becomes primitives
+    *SIMPLIFY,
+    RowProducts(),  # products of rows, with what follows them in the same shape
+    CausalMasks(),  # attention whose mask need not be made
+    SharedHeads(),  # attention in the form that kernels do best, now that it is plain to see
+    Narrowing(),  # slices meet products and attention in their final form
+    GrowingAxesFirst(),  # before kernels: what it transposes is what they read
+    Append(),  # before fusion: what is appended becomes a kernel's own result
+    *KERNELS,
+    OwnResults(),  # what callers keep has memory of its own
+    Segments(inside=KERNELS),  # last: which kernels run in one native call
+)
+
+REQUIRED: Final = frozenset(step.name for step in (Expand(), SingleKernels(), OwnResults()))
+"""Passes that cannot be left out, `segments` beside them."""
+
+
+def pipeline(without: Iterable[str] = ()) -> tuple[Pass, ...]:
+    """The passes in order, but for those that are left out by name."""
+    left_out = frozenset(without)
+    optional = dict.fromkeys(step.name for step in PASSES[:-1] if step.name not in REQUIRED)
+    for name in left_out - optional.keys():
+        raise OptionError("without", name, f"one of {', '.join(optional)}")
+    kept = tuple(step for step in PASSES[:-1] if step.name not in left_out)
+    inside = tuple(step for step in KERNELS if step.name not in left_out)
+    return (*kept, Segments(inside))
