@@ -13,10 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM
 from anyshape.ir.substitute import map_region
+from anyshape.ir.types import TensorType, Type
 from anyshape.ops.movement import SliceAttrs
 from anyshape.sym import Dim, Fact, LessEqual, Origin, Predicate, Symbol, is_at_most
 from anyshape.sym.factor import CompoundFactor, Factor, Max, Min
 from anyshape.sym.rebuild import map_factors, with_args
+from anyshape.sym.terms import factors_of
 
 FEW = 4
 """Bounds of fewer slices stay dims: proofs may use what they are."""
@@ -36,6 +38,8 @@ def sizes_of_bounds(region: Region) -> Bounds:
     clamped = dict.fromkeys(bound for node in slices for bound in _clamped_bounds(node))
     if len(clamped) <= FEW:
         return {}
+    # What other kernels have computed is as long as slices of theirs.
+    clamped |= dict.fromkeys(bound for type_ in region.params for bound in _minima(type_))
     return {Symbol(f"?bound{number:04}"): dim for number, dim in enumerate(clamped)}
 
 
@@ -44,6 +48,15 @@ def _clamped_bounds(node: Node) -> Iterator[Dim]:
     assert isinstance(node.attrs, SliceAttrs)
     for dim in (*node.attrs.starts, *node.attrs.stops):
         if isinstance(dim.factor, Min | Max):
+            yield dim
+
+
+def _minima(type_: Type) -> Iterator[Dim]:
+    """Those that the sizes of a type are made of, if they are sizes too."""
+    shape = type_.shape if isinstance(type_, TensorType) else ()
+    for factor in (factor for dim in shape for factor in factors_of(dim.terms)):
+        dim = Dim.of_factor(factor)
+        if isinstance(factor, Min) and is_at_most(Dim.of(0), dim):
             yield dim
 
 

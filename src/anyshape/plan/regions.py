@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from anyshape.ir.node import Node, Region, Value
-from anyshape.lower.kernel import Lowered, lower_region
+from anyshape.lower.kernel import Known, Lowered, lower_region
 from anyshape.lower.lookup import reading_panels
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import Tiling
@@ -48,6 +48,7 @@ class RegionLibrary:
         self.tiling = replace(tiling, threads=costs.threads)
         self.costs = costs
         self._known: dict[tuple[Region, frozenset[int], Packed], RegionKernels] = {}
+        self._own: Known = {}
 
     def kernels(self, node: Node, tables: Mapping[Value, Packing] = NO_TABLES) -> RegionKernels:
         """Those of a kernel node; it matters which of its operands are constants.
@@ -83,7 +84,7 @@ class RegionLibrary:
         self, region: Region, constants: frozenset[int], packed: Mapping[int, Packing]
     ) -> Lowered:
         given = reading_panels(region, packed, self.facts) if packed else region
-        lowered = lower_region(given, self.facts, constants, self.tiling)
+        lowered = lower_region(given, self.facts, constants, self.tiling, self._own)
         return replace(lowered, packed=packed) if packed else lowered
 
 
