@@ -34,6 +34,7 @@ from anyshape.passes import PIPELINE, Pass, Passed, run_passes
 from anyshape.passes.causal_masks import CausalMasks
 from anyshape.passes.columns_last import ColumnsLast
 from anyshape.passes.expand import Expand
+from anyshape.passes.few_parts import FewParts
 from anyshape.passes.fuse import Fuse
 from anyshape.passes.long_tasks import LongTasks
 from anyshape.passes.narrowing import Narrowing
@@ -50,6 +51,7 @@ from anyshape.runtime.program import RunOptions
 
 KERNELS: tuple[Pass, ...] = (
     ColumnsLast(),  # first: transpositions, which may join what comes before them
+    FewParts(),  # then: no concatenation of more parts than a kernel chooses among
     Fuse(),  # then: what is computed together
     LongTasks(),  # then: kernels whose loops may be long, now that it is plain what they compute
     ShareKernels(),  # last: many kernels that differ in numbers only

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from anyshape.ir.node import Region
 from anyshape.ir.substitute import substitute_region
 from anyshape.ir.types import TensorType
+from anyshape.lower.concat_sizes import lengths_of_slices, with_sizes_of_concats
 from anyshape.lower.parts import sizes_of_parts, with_sizes_of_parts
 from anyshape.lower.slice_bounds import sizes_of_bounds, with_sizes_of_bounds
 from anyshape.sym import Axis, Dim, Facts, Symbol
@@ -32,11 +33,14 @@ def in_own_sizes(region: Region, facts: Facts) -> Renamed:
     own_sizes = sizes_of_parts(region)
     if own_sizes:
         region = with_sizes_of_parts(region, own_sizes)
-    bounds = sizes_of_bounds(region)
+    region, parts, of_concats = with_sizes_of_concats(region)
+    bounds = sizes_of_bounds(region, few=0) if parts else sizes_of_bounds(region)
     if bounds:
-        region, required = with_sizes_of_bounds(region, bounds)
-        facts = replace(facts, facts=(*facts.facts, *required))
-        own_sizes |= bounds
+        region, of_bounds = with_sizes_of_bounds(region, bounds)
+        facts = replace(facts, facts=(*facts.facts, *of_bounds))
+    if parts:
+        facts = replace(facts, facts=(*facts.facts, *of_concats, *lengths_of_slices(region)))
+    own_sizes |= parts | bounds
     symbols = size_symbols(region)
     sizes = tuple(Symbol(f"n{number}") for number in range(len(symbols)))
     names = {symbol: Dim.of(size) for symbol, size in zip(symbols, sizes, strict=True)}

@@ -26,17 +26,17 @@ FEW = 4
 Bounds = dict[Symbol, Dim]
 
 
-def sizes_of_bounds(region: Region) -> Bounds:
-    """A symbol for each clamped bound of a region with many; none for others.
+def sizes_of_bounds(region: Region, *, few: int = FEW) -> Bounds:
+    """A symbol for each clamped bound of a region with more than a few; none for others.
 
     A region with compounds has its types inferred again where they are expanded, from dims alone.
     """
     nodes = region.nodes()
     slices = [node for node in nodes if isinstance(node.attrs, SliceAttrs)]
-    if len(slices) <= FEW or any(node.op.is_compound or node.regions for node in nodes):
+    if len(slices) <= few or any(node.op.is_compound or node.regions for node in nodes):
         return {}
     clamped = dict.fromkeys(bound for node in slices for bound in _clamped_bounds(node))
-    if len(clamped) <= FEW:
+    if len(clamped) <= few:
         return {}
     # What other kernels have computed is as long as slices of theirs.
     clamped |= dict.fromkeys(bound for type_ in region.params for bound in _minima(type_))
