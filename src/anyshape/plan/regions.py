@@ -14,6 +14,7 @@ from anyshape.lower.tiling import Tiling
 from anyshape.ops.source import ConstantAttrs
 from anyshape.plan.accesses import copied_from, overwritable
 from anyshape.plan.costs import Choice, MachineCosts, choices
+from anyshape.plan.long_sums import SumNames
 from anyshape.plan.self_copies import copied_onto
 from anyshape.sym import Dim, Facts
 
@@ -49,6 +50,7 @@ class RegionLibrary:
         self.costs = costs
         self._known: dict[tuple[Region, frozenset[int], Packed], RegionKernels] = {}
         self._own: Known = {}
+        self.sums = SumNames()
 
     def kernels(self, node: Node, tables: Mapping[Value, Packing] = NO_TABLES) -> RegionKernels:
         """Those of a kernel node; it matters which of its operands are constants.
@@ -72,7 +74,7 @@ class RegionLibrary:
 
     def _lowered(self, region: Region, constants: frozenset[int], packed: Packed) -> RegionKernels:
         lowered = self._lower(region, constants, dict(packed))
-        ways = choices(lowered, region, self.costs)
+        ways = choices(lowered, region, self.costs, self.sums)
         kernels = [way.variant.kernel for way in ways]
         allowed = reduce(frozenset[tuple[int, int]].__and__, map(overwritable, kernels))
         if len(ways) > 1:
