@@ -69,7 +69,7 @@ def assemble(
     perf_map: bool = False,
 ) -> Assembled:
     """Compiles, loads and links everything a schedule needs; see `Options.perf_map`."""
-    words = Words()
+    words = Words(meaning=plan.sums)
     weights = _Weights(plan)
     kernels = tuple(plan.kernels)
     buffers = tuple(_buffer(buffer, words, weights) for buffer in plan.buffers)

@@ -96,6 +96,16 @@ class Builder:
         self.bears(node)
         return node
 
+    def moved(self, node: Node, operands: Sequence[Value]) -> Node:
+        """A node of the region around on other operands. If these have the types of its own, so
+        have its results, and what it requires is known already."""
+        types = [value.type for value in node.operands]
+        if node.late or node.regions or [self.resolve_type(v.type) for v in operands] != types:
+            return self.node(node.op, operands, node.attrs, node.regions, node.late)
+        new = Node.make(node.op, operands, node.attrs, node.types)
+        self.locations.record(new, self.place)
+        return new
+
     def resolve_type(self, type_: Type) -> Type:
         """The type with every symbol that has adopted another replaced."""
         if isinstance(type_, TokenType):

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 
 from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import Trait
-from anyshape.ir.substitute import substitute_region
 from anyshape.ir.types import TensorType, Type
 from anyshape.loop import Buffer, Kernel
 from anyshape.loop.merge import flat_buffer
@@ -32,17 +31,11 @@ from anyshape.lower.matrix_form import Panels, matrix_form, param_of, with_colum
 from anyshape.lower.matrix_plan import MatrixPlan
 from anyshape.lower.matrix_run import RUNS
 from anyshape.lower.order import sorting
+from anyshape.lower.own_sizes import in_own_sizes
 from anyshape.lower.packing import Packing
-from anyshape.lower.parts import (
-    ranks,
-    sizes_of_parts,
-    staged_node,
-    with_sizes_of_parts,
-    without_stages,
-)
+from anyshape.lower.parts import ranks, staged_node, without_stages
 from anyshape.lower.row import kept_indices, row_work
 from anyshape.lower.scatter import scatter_node, scatter_work
-from anyshape.lower.slice_bounds import sizes_of_bounds, with_sizes_of_bounds
 from anyshape.lower.tasks import TASK, Indices, Work
 from anyshape.lower.tiling import WIDE, Tiling
 from anyshape.passes.expand import CONTRACTIONS, expanded_region
@@ -53,6 +46,10 @@ STREAMED_BYTES = 24 << 20
 
 LOOPS = frozenset({Trait.REDUCTION, Trait.CONTRACTION})
 """Ops that bring a loop of their own."""
+
+
+Dims = tuple[Dim, ...]
+Sizes = tuple[Symbol, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,52 +76,61 @@ class Lowered:
         """A dim of the kernel in terms of the graph's."""
         return dim.substitute(self.names)
 
+    def in_terms_of(self, dims: Mapping[Symbol, Dim]) -> Lowered:
+        """With other dims for the symbols that the sizes are made of."""
+        sizes, ranks = (tuple(d.substitute(dims) for d in ds) for ds in (self.sizes, self.ranks))
+        return replace(self, sizes=sizes, ranks=ranks)
+
+
+Known = dict[tuple[Region, Facts, Set[int], Tiling], Lowered]
+"""What regions in sizes of their own were lowered to."""
+
 
 def lower_region(
-    region: Region, facts: Facts, constants: Set[int] = frozenset(), tiling: Tiling = WIDE
+    region: Region,
+    facts: Facts,
+    constants: Set[int] = frozenset(),
+    tiling: Tiling = WIDE,
+    known: Known | None = None,
 ) -> Lowered:
     """The kernel of a region whose results all have one shape. `facts` hold around the region.
 
-    `constants` are the parameters that may be stored in whatever layout suits the kernel.
+    `constants` are the parameters that may be stored in whatever layout suits the kernel. Regions
+    that differ in the names of sizes only are lowered once, if `known` remembers them.
     """
     in_order = sorting(region)
     if in_order is not None:
         return Lowered(in_order.kernel, in_order.sizes)
-    own_sizes = sizes_of_parts(region)
-    if own_sizes:
-        region = with_sizes_of_parts(region, own_sizes)
-    bounds = sizes_of_bounds(region)
-    if bounds:
-        region, required = with_sizes_of_bounds(region, bounds)
-        facts = replace(facts, facts=(*facts.facts, *required))
-        own_sizes |= bounds
-    symbols = size_symbols(region)
-    sizes = tuple(Symbol(f"n{number}") for number in range(len(symbols)))
-    names = {symbol: Dim.of(size) for symbol, size in zip(symbols, sizes, strict=True)}
-    known = _renamed(facts, names)
-    own_axes = tuple(Axis(str(names[symbol])) for symbol in own_sizes if symbol in names)
-    known = replace(known, axes=(*known.axes, *own_axes))
-    outer = FactScope.of(known, distinct_names=False)
-    local = expanded_region(substitute_region(region, names), outer, CONTRACTIONS)
-    dims = tuple(own_sizes.get(symbol, Dim.of(symbol)) for symbol in symbols)
+    own = in_own_sizes(region, facts)
+    known = {} if known is None else known
+    key = own.region, own.facts, constants, tiling
+    if key not in known:
+        known[key] = _lowered(own.region, own.facts, constants, tiling, own.sizes)
+    names = dict(zip(own.sizes, own.dims, strict=True))
+    return known[key].in_terms_of(names)
+
+
+def _lowered(
+    region: Region, facts: Facts, constants: Set[int], tiling: Tiling, sizes: Sizes
+) -> Lowered:
+    """The kernel of a region in sizes of its own, which stand for themselves."""
+    outer = FactScope.of(facts, distinct_names=False)
+    local = expanded_region(region, outer, CONTRACTIONS)
+    dims = tuple(map(Dim.of, sizes))
     attention = attention_form(local)
     if not isinstance(attention, str):
         buffers = _buffers(local)
-        own, *others = attention_variants(attention, tiling, *buffers, known, sizes)
+        own, *others = attention_variants(attention, tiling, *buffers, facts, sizes)
         return Lowered(own.kernel, dims, {}, own.name, own.effort, tuple(others))
     local = expanded_region(local, outer)
     staged = staged_node(local)
     if staged is not None:
-        return _staged(local, staged, known, sizes, dims)
+        return _staged(local, staged, facts, sizes, dims)
     return (
-        _grouped_product(local, constants, tiling, known, sizes, dims)
-        or _matrix_product(local, constants, tiling, known, sizes, dims)
-        or Lowered(_kernel(local, known, sizes), dims)
+        _grouped_product(local, constants, tiling, facts, sizes, dims)
+        or _matrix_product(local, constants, tiling, facts, sizes, dims)
+        or Lowered(_kernel(local, facts, sizes), dims)
     )
-
-
-Dims = tuple[Dim, ...]
-Sizes = tuple[Symbol, ...]
 
 
 def _staged(region: Region, staged: Node, facts: Facts, sizes: Sizes, dims: Dims) -> Lowered:
@@ -133,9 +139,7 @@ def _staged(region: Region, staged: Node, facts: Facts, sizes: Sizes, dims: Dims
     kernels = [_kernel(way, facts, sizes) for way in ways]
     efforts = [region_effort(way) for way in ways]
     others = (Variant("parts", kernels[1], efforts[1]),)
-    names = dict(zip(sizes, dims, strict=True))
-    order = tuple(rank.substitute(names) for rank in ranks(staged))
-    return Lowered(kernels[0], dims, {}, "whole", efforts[0], others, order)
+    return Lowered(kernels[0], dims, {}, "whole", efforts[0], others, ranks(staged))
 
 
 def _grouped_product(
@@ -160,7 +164,7 @@ def _matrix_product(
         return None
     plan, buffers = MatrixPlan(form, tiling), _buffers(region)
     if plan.run is not None:
-        runs = plan.run.count(tiling.threads).substitute(dict(zip(sizes, dims, strict=True)))
+        runs = plan.run.count(tiling.threads)
         facts = replace(facts, axes=(*facts.axes, Axis(RUNS.name)))
         sizes, dims = (*sizes, RUNS), (*dims, runs)
     kernel = matrix_kernel(region, plan, *buffers, facts, sizes)
@@ -176,28 +180,6 @@ def _packed(plan: MatrixPlan) -> Mapping[int, Packing]:
     """The constant that a product reads in panels, if it does."""
     stored = plan.form.panels is Panels.STORED
     return {param_of(plan.form.columns): plan.packing()} if stored else {}
-
-
-def size_symbols(region: Region) -> list[Symbol]:
-    """The symbols of a region in the order they are met, parameters first."""
-    found: dict[Symbol, None] = {}
-    for type_ in region.params:
-        if isinstance(type_, TensorType):
-            found.update((s, None) for dim in type_.shape for s in sorted(dim.symbols, key=str))
-    for node in region.nodes():
-        found.update((s, None) for s in sorted(node.symbols, key=str))
-    return list(found)
-
-
-def _renamed(facts: Facts, names: dict[Symbol, Dim]) -> Facts:
-    """Facts that concern only the region's symbols, under their new names."""
-    axes = tuple(_rename_axis(a, names[a.symbol]) for a in facts.axes if a.symbol in names)
-    inside = (fact for fact in facts.facts if fact.predicate.symbols <= names.keys())
-    return Facts(axes, tuple(fact.substitute(names) for fact in inside))
-
-
-def _rename_axis(axis: Axis, name: Dim) -> Axis:
-    return Axis(str(name), ranges=axis.ranges, multiple_of=axis.multiple_of)
 
 
 # --- loops ----------------------------------------------------------------------------------------

@@ -13,10 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM
 from anyshape.ir.substitute import map_region
+from anyshape.ir.types import TensorType, Type
 from anyshape.ops.movement import SliceAttrs
 from anyshape.sym import Dim, Fact, LessEqual, Origin, Predicate, Symbol, is_at_most
 from anyshape.sym.factor import CompoundFactor, Factor, Max, Min
 from anyshape.sym.rebuild import map_factors, with_args
+from anyshape.sym.terms import factors_of
 
 FEW = 4
 """Bounds of fewer slices stay dims: proofs may use what they are."""
@@ -24,18 +26,20 @@ FEW = 4
 Bounds = dict[Symbol, Dim]
 
 
-def sizes_of_bounds(region: Region) -> Bounds:
-    """A symbol for each clamped bound of a region with many; none for others.
+def sizes_of_bounds(region: Region, *, few: int = FEW) -> Bounds:
+    """A symbol for each clamped bound of a region with more than a few; none for others.
 
     A region with compounds has its types inferred again where they are expanded, from dims alone.
     """
     nodes = region.nodes()
     slices = [node for node in nodes if isinstance(node.attrs, SliceAttrs)]
-    if len(slices) <= FEW or any(node.op.is_compound or node.regions for node in nodes):
+    if len(slices) <= few or any(node.op.is_compound or node.regions for node in nodes):
         return {}
     clamped = dict.fromkeys(bound for node in slices for bound in _clamped_bounds(node))
-    if len(clamped) <= FEW:
+    if len(clamped) <= few:
         return {}
+    # What other kernels have computed is as long as slices of theirs.
+    clamped |= dict.fromkeys(bound for type_ in region.params for bound in _minima(type_))
     return {Symbol(f"?bound{number:04}"): dim for number, dim in enumerate(clamped)}
 
 
@@ -44,6 +48,15 @@ def _clamped_bounds(node: Node) -> Iterator[Dim]:
     assert isinstance(node.attrs, SliceAttrs)
     for dim in (*node.attrs.starts, *node.attrs.stops):
         if isinstance(dim.factor, Min | Max):
+            yield dim
+
+
+def _minima(type_: Type) -> Iterator[Dim]:
+    """Those that the sizes of a type are made of, if they are sizes too."""
+    shape = type_.shape if isinstance(type_, TensorType) else ()
+    for factor in (factor for dim in shape for factor in factors_of(dim.terms)):
+        dim = Dim.of_factor(factor)
+        if isinstance(factor, Min) and is_at_most(Dim.of(0), dim):
             yield dim
 
 

@@ -19,7 +19,7 @@ from anyshape.ir.node import Value
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import ALL_DTYPES, Array, Shape, shape_text
 from anyshape.ops.rules import SameDType
-from anyshape.sym import Dim, ceildiv
+from anyshape.sym import Dim, ceildiv, total
 
 ANY = SameDType(ALL_DTYPES)
 INDEXED = frozenset({Trait.INDEXED})
@@ -212,11 +212,10 @@ def concat_shape(
         if len(shape) != len(first):
             raise ctx.refuse_operand(f"operand {index} has rank {len(shape)}, not {len(first)}")
         for axis, dim in enumerate(shape):
-            if axis == attrs.axis:
-                first[axis] = first[axis] + dim
-            else:
+            if axis != attrs.axis:
                 what = f"operand {index} must have the first's size at axis {axis}"
                 first[axis] = ctx.require_equal(first[axis], dim, what)
+    first[attrs.axis] = total(shape[attrs.axis] for shape in shapes)
     return (tuple(first),)
 
 

@@ -98,7 +98,6 @@ class _Assembler:
             for value in node.operands:
                 if value not in made:  # a number
                     made[value] = inner.node(value.node.op, (), value.node.attrs).result()
-            operands = [made[value] for value in node.operands]
-            new = inner.node(node.op, operands, node.attrs)
+            new = inner.moved(node, [made[value] for value in node.operands])
             made.update(zip(node.results, new.results, strict=True))
         return inner.region([made[value] for value in group.root.results])

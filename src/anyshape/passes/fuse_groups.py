@@ -16,8 +16,9 @@ and that group can take it:
   - a grouped dot reads its operands from memory as they are, and constant weights transposed.
 
 Aliases belong to no group. What is neither map nor loop stays alone, and so does an elementwise op
-without machine code (`native_forms.py`). No group is longer than pays (`MOST_OPS`), so that kernels
-and the time to compile one are bounded, however long a graph is.
+without machine code (`native_forms.py`). No group is longer than pays (`MOST_OPS`), or chooses
+among more parts of concatenations (`MOST_PARTS`), so that kernels and the time to compile one are
+bounded, however long a graph is.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision, DecisionLog
+from anyshape.ops.movement import concat
 from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.dot_epilogue import epilogue_orders, has_run_at_end
 from anyshape.passes.dot_prologue import DotSides, dot_sides, objection_to_prologue
@@ -41,6 +43,11 @@ MOST_OPS = 64
 """Ops of a kernel, a compound counted once. Beyond it what is alive no longer fits into registers:
 an op of a chain takes half as long again at 128 as at 64, an op of a dense DAG twice as long, and
 LLVM's time for each op begins to grow. The pass over memory that a cut costs is 1/64 of that."""
+
+
+MOST_PARTS = 16
+"""Parts of all concatenations in a kernel. Each is tested for each element, and each test is about
+the sizes of the parts before it."""
 
 
 @dataclass(eq=False)
@@ -58,6 +65,11 @@ class Group:
     @property
     def contraction(self) -> Node | None:
         return self.loop if self.loop and self.loop.op.has(Trait.CONTRACTION) else None
+
+    @property
+    def parts(self) -> int:
+        """Among how many operands of concatenations the kernel chooses."""
+        return sum(len(node.operands) for node in self.nodes if node.op is concat)
 
     def feeds_loop(self, users: set[Node]) -> bool:
         """Whether a node with these users is part of what the loop is computed from."""
@@ -151,6 +163,8 @@ class Grouping:
             return f"{(node if is_alone(node) else group.root).op.name} is a kernel of its own"
         if len(group.nodes) >= MOST_OPS:
             return f"the kernel has {len(group.nodes)} ops already"
+        if node.op is concat and self._is_one_too_many(node, group):
+            return f"the kernel chooses among {group.parts} parts already"
         if is_loop(node):
             return self._objection_to_loop(node, group)
         if group.contraction is not None and group.feeds_loop(self.users[node]):
@@ -159,6 +173,11 @@ class Grouping:
         if costly and self._is_expanded(node):
             return "it would be computed again for each use"
         return ""
+
+    def _is_one_too_many(self, concat_: Node, group: Group) -> bool:
+        """A concatenation of concatenations along one axis was made to be several kernels."""
+        together = any(u.op is concat and u.attrs == concat_.attrs for u in self.users[concat_])
+        return together or 0 < group.parts <= MOST_PARTS < group.parts + len(concat_.operands)
 
     def _objection_to_loop(self, node: Node, group: Group) -> str:
         if group.loop is not None:

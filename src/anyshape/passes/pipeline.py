@@ -15,6 +15,7 @@ from anyshape.passes.causal_masks import CausalMasks
 from anyshape.passes.columns_last import ColumnsLast
 from anyshape.passes.dce import EliminateDead
 from anyshape.passes.expand import Expand
+from anyshape.passes.few_parts import FewParts
 from anyshape.passes.fold import Fold
 from anyshape.passes.fuse import Fuse, SingleKernels
 from anyshape.passes.growing import Append, GrowingAxesFirst
@@ -29,6 +30,7 @@ from anyshape.passes.shared_heads import SharedHeads
 
 KERNELS: Final[tuple[Pass, ...]] = (
     ColumnsLast(),  # transpositions first: they may join what comes before them
+    FewParts(),  # no concatenation of more parts than a kernel chooses among
     Fuse(),  # then what is computed together
     SingleKernels(),  # every other op is a kernel too
     LongTasks(),  # kernels whose loops may be long, now that it is plain what they compute

@@ -10,12 +10,14 @@ several digits.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from anyshape.ir.node import Region
 from anyshape.lower.effort import Effort, Variant, region_effort
 from anyshape.lower.kernel import Lowered
-from anyshape.sym import Dim, ceildiv, maximum
+from anyshape.plan.long_sums import SumNames
+from anyshape.sym import Dim, Symbol, ceildiv, maximum
 
 PICOSECOND = 1000
 
@@ -62,25 +64,31 @@ class Choice:
     shared: Dim  # and on all: the least is taken
 
 
-def choices(lowered: Lowered, region: Region, costs: MachineCosts) -> tuple[Choice, ...]:
-    """The ways to do a step, the lowering's own kernel first."""
-    names = lowered.names
-    own = Variant(lowered.name, lowered.kernel, _effort(lowered, region))
+def choices(
+    lowered: Lowered, region: Region, costs: MachineCosts, sums: SumNames | None = None
+) -> tuple[Choice, ...]:
+    """The ways to do a step, the lowering's own kernel first; `sums` has names for long sums."""
+    sums = sums or SumNames()
+    names = {symbol: sums.short(dim) for symbol, dim in lowered.names.items()}
+    own = Variant(lowered.name, lowered.kernel, _effort(lowered, region, names, sums))
     others = (Variant(v.name, v.kernel, v.effort.substitute(names)) for v in lowered.others)
-    found = tuple(_choice(variant, lowered, costs) for variant in (own, *others))
+    found = tuple(_choice(variant, names, costs) for variant in (own, *others))
     if not lowered.ranks:
         return found
     return tuple(replace(c, shared=rank) for c, rank in zip(found, lowered.ranks, strict=True))
 
 
-def _effort(lowered: Lowered, region: Region) -> Effort:
+def _effort(
+    lowered: Lowered, region: Region, names: Mapping[Symbol, Dim], sums: SumNames
+) -> Effort:
     """Of the lowering's own kernel, in sizes of the graph."""
-    if lowered.effort is None:
-        return region_effort(region, lowered.packed)
-    return lowered.effort.substitute(lowered.names)
+    if lowered.effort is not None:
+        return lowered.effort.substitute(names)
+    effort = region_effort(region, lowered.packed)
+    return Effort(*map(sums.short, (effort.flops, effort.operations, effort.bytes)))
 
 
-def _choice(variant: Variant, lowered: Lowered, costs: MachineCosts) -> Choice:
-    tasks = lowered.of_graph(variant.kernel.tasks)
+def _choice(variant: Variant, names: Mapping[Symbol, Dim], costs: MachineCosts) -> Choice:
+    tasks = variant.kernel.tasks.substitute(names)
     alone, shared = (cost(variant.effort, tasks) for cost in (costs.alone, costs.shared))
     return Choice(variant, tasks, alone, shared)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from itertools import count
+from itertools import count, starmap
 from typing import assert_never
 
+from anyshape.plan.long_sums import HeldSums, Sums, is_long, taken_apart
 from anyshape.sym import (
     Broadcastable,
     Dim,
@@ -31,12 +32,16 @@ LARGEST = (1 << 63) - 1
 class IntegerCode:
     """The body of one function under construction. Every value is an i64 in an SSA name.
 
-    Symbols that it does not define itself are loaded from `%symbols`, where `stored` says.
+    Symbols that it does not define itself are loaded from `%symbols`, where `stored` says, and
+    dims that are `held` from `%words`.
     """
 
-    def __init__(self, stored: Mapping[Symbol, int] | None = None) -> None:
+    def __init__(
+        self, stored: Mapping[Symbol, int] | None = None, held: HeldSums | None = None
+    ) -> None:
         self.lines: list[str] = []
         self._stored = stored or {}
+        self._held = held or HeldSums()
         self._numbers = count()
         self._symbols: dict[Symbol, str] = {}
         self._values: dict[Dim, str] = {}
@@ -71,6 +76,8 @@ class IntegerCode:
         self.lines.append(f"  store i64 {value}, ptr {place}, align 8")
 
     def _symbol(self, symbol: Symbol) -> str:
+        if symbol in self._held.meaning:
+            return self.dim(self._held.meaning[symbol])
         if symbol not in self._symbols:
             self.define(symbol, self.load("%symbols", self._stored[symbol]))
         return self._symbols[symbol]
@@ -81,9 +88,30 @@ class IntegerCode:
         """The value of a dim, computed once."""
         known = self._estimates if self._is_estimate else self._values
         if dim not in known:
-            terms = [self._term(monomial, c) for monomial, c in dim.terms]
-            known[dim] = reduce(self.add, terms) if terms else "0"
+            word = self._sums.words.get(dim)
+            known[dim] = self._sum(dim) if word is None else self.load("%words", word)
         return known[dim]
+
+    @property
+    def _sums(self) -> Sums:
+        return self._held.estimates if self._is_estimate else self._held.exact
+
+    def _sum(self, dim: Dim) -> str:
+        if is_long(dim):
+            return self._long_sum(dim)
+        terms = [self._term(monomial, c) for monomial, c in dim.terms]
+        return reduce(self.add, terms) if terms else "0"
+
+    def _long_sum(self, dim: Dim) -> str:
+        whole, factor, number = taken_apart(dim)
+        if whole is dim:
+            return reduce(self.add, starmap(self._times, self._sums.parts(dim)))
+        value = self._times(whole, factor)
+        return value if number == 0 else self.add(value, str(number))
+
+    def _times(self, dim: Dim, factor: int) -> str:
+        value = self.dim(dim)
+        return value if factor == 1 else self.multiply(value, str(factor))
 
     def estimate(self, dim: Dim) -> str:
         """The value of a dim that is not negative, or the largest number if it does not fit."""
@@ -118,7 +146,9 @@ class IntegerCode:
         """The value of a factor, computed once."""
         key = factor, self._is_estimate
         if key not in self._factors:
-            self._factors[key] = self._factor(factor)
+            word = self._sums.words.get(Dim.of_factor(factor))
+            value = self._factor(factor) if word is None else self.load("%words", word)
+            self._factors[key] = value
         return self._factors[key]
 
     def _factor(self, factor: Factor) -> str:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from anyshape.ir.node import Node, Region, Value
-from anyshape.lower.kernel import Lowered, lower_region
+from anyshape.lower.kernel import Known, Lowered, lower_region
 from anyshape.lower.lookup import reading_panels
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import Tiling
 from anyshape.ops.source import ConstantAttrs
 from anyshape.plan.accesses import copied_from, overwritable
 from anyshape.plan.costs import Choice, MachineCosts, choices
+from anyshape.plan.long_sums import SumNames
 from anyshape.plan.self_copies import copied_onto
 from anyshape.sym import Dim, Facts
 
@@ -48,6 +49,8 @@ class RegionLibrary:
         self.tiling = replace(tiling, threads=costs.threads)
         self.costs = costs
         self._known: dict[tuple[Region, frozenset[int], Packed], RegionKernels] = {}
+        self._own: Known = {}
+        self.sums = SumNames()
 
     def kernels(self, node: Node, tables: Mapping[Value, Packing] = NO_TABLES) -> RegionKernels:
         """Those of a kernel node; it matters which of its operands are constants.
@@ -71,7 +74,7 @@ class RegionLibrary:
 
     def _lowered(self, region: Region, constants: frozenset[int], packed: Packed) -> RegionKernels:
         lowered = self._lower(region, constants, dict(packed))
-        ways = choices(lowered, region, self.costs)
+        ways = choices(lowered, region, self.costs, self.sums)
         kernels = [way.variant.kernel for way in ways]
         allowed = reduce(frozenset[tuple[int, int]].__and__, map(overwritable, kernels))
         if len(ways) > 1:
@@ -83,7 +86,7 @@ class RegionLibrary:
         self, region: Region, constants: frozenset[int], packed: Mapping[int, Packing]
     ) -> Lowered:
         given = reading_panels(region, packed, self.facts) if packed else region
-        lowered = lower_region(given, self.facts, constants, self.tiling)
+        lowered = lower_region(given, self.facts, constants, self.tiling, self._own)
         return replace(lowered, packed=packed) if packed else lowered
 
 

@@ -53,7 +53,7 @@ from anyshape.plan.regions import RegionKernels, RegionLibrary
 from anyshape.plan.self_copies import without_copy
 from anyshape.plan.starts import input_of, starts_of
 from anyshape.plan.tables import tables_of
-from anyshape.sym import Answer, Dim, FactScope, LessEqual
+from anyshape.sym import Answer, Dim, FactScope, LessEqual, Symbol
 
 DEFAULT_COSTS = MachineCosts()
 
@@ -89,7 +89,7 @@ class StepPlan:
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """Everything of level 1 but the machine code. `starts`: inputs by the outputs begun there;
-    `decisions`: about the memory of constants."""
+    `decisions`: about the memory of constants; `sums`: what symbols in costs stand for."""
 
     graph: Graph
     buffers: tuple[BufferPlan, ...]
@@ -98,6 +98,7 @@ class Schedule:
     donation: Donation
     starts: Mapping[int, int]
     decisions: tuple[Decision, ...]
+    sums: Mapping[Symbol, Dim]
 
     @property
     def kernels(self) -> Iterator[Kernel]:
@@ -157,9 +158,15 @@ class _Scheduler:
         begun = {self._number(result): self._number(start) for result, start in starts.items()}
         steps = tuple(map(without_copies, self.steps, self.touched, repeat(begun)))
         by_output = {self.outputs[result]: input_of(start) for result, start in starts.items()}
-        decisions = self.tables.decisions
         return Schedule(
-            self.graph, buffers, steps, self.window, self.donation, by_output, decisions
+            self.graph,
+            buffers,
+            steps,
+            self.window,
+            self.donation,
+            by_output,
+            self.tables.decisions,
+            self.library.sums.meaning,
         )
 
     def _add(self, node: Node) -> None:

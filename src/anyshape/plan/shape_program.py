@@ -4,8 +4,9 @@
 explains any check that fails.
 
 LLVM's time for a function grows faster than the function. So a long one is several of at most about
-`MOST_LINES` lines, called one after the other: symbols are in memory between them, and what a dim
-of one has in common with those of another is computed again.
+`MOST_LINES` lines, called one after the other: symbols and words are in memory between them, and
+what else a dim of one has in common with those of another is computed again. A long sum is made of
+others (`long_sums.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import partial
 from typing import Final, assert_never
 
 from anyshape.plan.integer_code import DECLARATIONS, IntegerCode
+from anyshape.plan.long_sums import HeldSums, numbers_in_order
 from anyshape.plan.words import Cheapest, Estimate, Number, OfCheapest, Words
 from anyshape.sym import Axis, BindingPlan, Dim, Fact, Symbol
 from anyshape.sym.bindings import FromInput, Step
@@ -26,12 +28,16 @@ Part = Callable[[IntegerCode], Iterable[str]]
 
 
 def shape_text(symbols: list[Symbol], words: Words) -> str:
+    """Computes all words, and those that long sums are made of, which are added to them."""
+    held = HeldSums(words.meaning)
+
     def store(number: Number, index: int, code: IntegerCode) -> Iterable[str]:
         code.store(_number(code, number), "%words", index)
+        held.add(number, index)
         return ()
 
-    parts = (partial(store, number, index) for number, index in words.numbers.items())
-    return _function("shape", "ptr %symbols, ptr %words", parts, _indices(symbols))
+    parts = (partial(store, number, index) for number, index in numbers_in_order(words))
+    return _function("shape", "ptr %symbols, ptr %words", parts, _indices(symbols), held)
 
 
 def _indices(symbols: Iterable[Symbol]) -> dict[Symbol, int]:
@@ -123,16 +129,20 @@ def program_text(plan: BindingPlan, words: Words) -> str:
 
 
 def _function(
-    name: str, arguments: str, parts: Iterable[Part], stored: Mapping[Symbol, int]
+    name: str,
+    arguments: str,
+    parts: Iterable[Part],
+    stored: Mapping[Symbol, int],
+    held: HeldSums | None = None,
 ) -> str:
     """A function that returns -1, or the number of the first check that fails; or, if a number does
     not fit 64 bits, how many checks there are."""
-    codes = [IntegerCode(stored)]
+    codes = [IntegerCode(stored, held)]
     checks: list[dict[int, str]] = [{}]
     count = 0
     for part in parts:
         if len(codes[-1].lines) >= MOST_LINES:
-            codes.append(IntegerCode(stored))
+            codes.append(IntegerCode(stored, held))
             checks.append({})
         made = tuple(part(codes[-1]))
         checks[-1].update(enumerate(made, count))

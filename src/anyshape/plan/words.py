@@ -9,9 +9,10 @@ A number is a dim, or one of three things that a dim cannot say:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from anyshape.sym import Dim
+from anyshape.sym import Dim, Symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,10 @@ Number = Dim | Estimate | Cheapest | OfCheapest
 
 @dataclass
 class Words:
-    """The numbers of a program by index."""
+    """The numbers of a program by index. `meaning` is that of symbols that stand for dims."""
 
     numbers: dict[Number, int] = field(default_factory=dict[Number, int])
+    meaning: Mapping[Symbol, Dim] = field(default_factory=dict[Symbol, Dim])
 
     def word(self, number: Number) -> int:
         return self.numbers.setdefault(number, len(self.numbers))

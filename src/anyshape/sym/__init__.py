@@ -4,7 +4,7 @@ from anyshape.sym.axis import Axis, parse_axis, read_axis
 from anyshape.sym.bindings import BindingPlan
 from anyshape.sym.clamp import clamp_form, is_at_most
 from anyshape.sym.decide import Answer, Prover
-from anyshape.sym.dim import HOLE, Dim, DimLike, bcast, ceildiv, maximum, minimum, product
+from anyshape.sym.dim import HOLE, Dim, DimLike, bcast, ceildiv, maximum, minimum, product, total
 from anyshape.sym.facts import Fact, Facts, Origin, read_facts
 from anyshape.sym.predicate import (
     Broadcastable,
@@ -64,4 +64,5 @@ __all__ = [
     "read_dim",
     "read_facts",
     "read_predicate",
+    "total",
 ]

@@ -47,7 +47,8 @@ from anyshape.sym.terms import (
 
 MAX_TERMS: Final = 1 << 12
 """How many terms a product may have before equal ones are put together. Each factor `(a + b)` of a
-product doubles them: without an end, a short text would fill all memory."""
+product doubles them: without an end, a short text would fill all memory. A multiple of a sum has as
+many as the sum, however long that is."""
 
 _LOCK = fork_lock()
 _R = TypeVar("_R")
@@ -221,7 +222,8 @@ class Dim:
 
     @_between_sizes
     def __mul__(self, other: Dim) -> Dim:
-        if len(self.terms) * len(other.terms) > MAX_TERMS:
+        fewer, more = sorted((len(self.terms), len(other.terms)))
+        if fewer > 1 and fewer * more > MAX_TERMS:
             raise _too_large(self, other)
         return Dim._intern(times(self.terms, other.terms))
 
@@ -317,6 +319,16 @@ def ceildiv(num: DimLike, den: DimLike) -> Dim:
 def product(dims: Iterable[DimLike]) -> Dim:
     """The product; 1 when there are no dims."""
     return reduce(Dim.__mul__, map(_checked, dims), Dim.of(1))
+
+
+def total(dims: Iterable[DimLike]) -> Dim:
+    """The sum; 0 when there are no dims. Many dims are added at once: one after the other, each
+    step would make a sum as long as all before it."""
+    coefficients: dict[Monomial, int] = {}
+    for dim in map(_checked, dims):
+        for monomial, coefficient in dim.terms:
+            coefficients[monomial] = coefficients.get(monomial, 0) + coefficient
+    return Dim.of_terms(coefficients)
 
 
 def dim_of_tree(tree: Tree) -> Dim:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import is_
 from typing import TYPE_CHECKING
 
 from anyshape.base.errors import DimError
@@ -30,20 +31,28 @@ def substituted(dim: Dim, replacements: Mapping[Symbol, Dim | int]) -> Dim:
 
 def map_factors(dim: Dim, change: Callable[[Factor], Dim]) -> Dim:
     """`dim` with every factor of every monomial replaced by `change(factor)`."""
+    changed = [[change(factor) for factor, _ in monomial] for monomial, _ in dim.terms]
+    if all(map(_is_same, dim.terms, changed)):  # as most dims are that a prover looks at
+        return dim
     total: dict[Monomial, int] = {}
-    for monomial, coefficient in dim.terms:
+    for (monomial, coefficient), news in zip(dim.terms, changed, strict=True):
         term = dim.of(coefficient)
-        for factor, power in monomial:
-            new = change(factor)
+        for (_, power), new in zip(monomial, news, strict=True):
             for _ in range(power):
                 term *= new
-        for changed, times in term.terms:
-            total[changed] = total.get(changed, 0) + times
+        for product, times in term.terms:
+            total[product] = total.get(product, 0) + times
     return dim.of_terms(total)
+
+
+def _is_same(term: tuple[Monomial, int], factors: list[Dim]) -> bool:
+    return all(new.factor is old for (old, _), new in zip(term[0], factors, strict=True))
 
 
 def with_args(factor: CompoundFactor, args: list[Dim]) -> Dim:
     """The same operation on other arguments, simplified."""
+    if len(args) == len(factor.args) and all(map(is_, args, factor.args)):
+        return args[0].of_factor(factor)
     match factor:
         case FloorDiv():
             return args[0] // args[1]

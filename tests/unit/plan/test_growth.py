@@ -4,15 +4,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.passes.stages import FIRST
 
 import anyshape as ash
 from anyshape.ir.graph import Graph
+from anyshape.lower import kernel as lowering
 from anyshape.lower.kernel import lower_region
 from anyshape.passes import PASSES, run_passes
+from anyshape.passes.fuse import Fuse
 from anyshape.plan import order, regions
 from anyshape.plan.buffers import ArenaStore
 from anyshape.plan.lifetimes import Lifetimes
 from anyshape.plan.schedule import schedule
+from anyshape.sym import FactScope
+from anyshape.sym.decide import decider
 
 
 def tree(values: list[Any]) -> Any:
@@ -89,3 +94,36 @@ def test_wide_graphs_are_right() -> None:
     (expected,) = ash.compile(graph, executor="reference")(x)
     np.testing.assert_allclose(executable(x)[0], expected, rtol=1e-4, atol=1e-5)
     assert "95 kernels differ in numbers only" in str(executable.explain())
+
+
+def slices(count: int) -> Graph:
+    """The sum of slices of at most one element each."""
+
+    @ash.jit
+    def sums(x: ash.f32["n"]):
+        return tree([x[i : i + 1] for i in range(count)])
+
+    return sums.graph
+
+
+def test_regions_that_differ_in_names_are_lowered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = kernels(slices(1000))
+    count = sum(node.op.name == "kernel" for node in graph.nodes())
+    lowered = Counted(monkeypatch, lowering, "_lowered")
+    schedule(graph)
+    assert count > 40
+    assert lowered.calls < count / 2
+
+
+def test_a_short_slice_takes_few_steps_of_the_prover(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of the questions that tracing and passes ask about it needs a refutation."""
+    refuted = Counted(monkeypatch, decider, "refuted")
+    kernels(slices(200))
+    assert refuted.calls == 0
+
+
+def test_what_fusion_moves_is_not_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = run_passes(slices(200), FIRST).graph
+    asked = Counted(monkeypatch, FactScope, "require")
+    run_passes(graph, [Fuse()])
+    assert asked.calls == 0

@@ -13,7 +13,7 @@ from anyshape.ir.node import Region
 from anyshape.ir.types import f32
 from anyshape.loop import Apply, Buffer, For, Kernel, Let, Literal, Load, Local, Store
 from anyshape.lower.effort import Effort, Variant
-from anyshape.lower.kernel import Lowered, lower_region
+from anyshape.lower.kernel import Known, Lowered, lower_region
 from anyshape.lower.tiling import Tiling
 from anyshape.plan.costs import MachineCosts
 from anyshape.sym import Dim, Facts, Symbol
@@ -37,9 +37,11 @@ def doubling(lowered: Lowered) -> Kernel:
     return Kernel((x, y), lowered.kernel.sizes, T, rows, body, lowered.kernel.facts, (row,))
 
 
-def two_ways(region: Region, facts: Facts, constants: Set[int], tiling: Tiling) -> Lowered:
+def two_ways(
+    region: Region, facts: Facts, constants: Set[int], tiling: Tiling, known: Known
+) -> Lowered:
     """The usual kernel costs as its elements say, the other as much as 1000 operations a row."""
-    lowered = lower_region(region, facts, constants, tiling)
+    lowered = lower_region(region, facts, constants, tiling, known)
     rows, columns = (Dim.of(size) for size in lowered.kernel.sizes)
     other = Variant("doubling", doubling(lowered), Effort(operations=rows * 1000))
     return replace(lowered, effort=Effort(operations=rows * columns), others=(other,))

@@ -43,6 +43,8 @@ def prover_of(facts: str) -> Prover:
         (CUT, "96*b + i + 6*r < n0"),
         (PADDED, "(t - 1)*n1 + j - 1 < n0*n1"),
         (PADDED, "0 <= (t - 1)*n1 + j - 1"),
+        ("0 <= n", "min(n, 3) <= min(n, 4)"),
+        ("0 <= n", "max(n, 3) - 1 <= max(n, 4)"),
     ],
 )
 def test_bounds_need_no_refutation(
@@ -61,6 +63,15 @@ def test_witnesses_on_both_sides_end_the_search(
 ) -> None:
     monkeypatch.setattr(decider_module, "refuted", _refuse)
     assert prover_of(TILES).proves(parse_predicate(question)) is Answer.UNKNOWN
+
+
+@pytest.mark.parametrize("number", [3, 400, 5000, 1 << 20])
+def test_a_size_beyond_every_number_is_among_the_witnesses(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decider_module, "refuted", _refuse)
+    question = parse_predicate(f"(n - min(n, {number}) + 1)//2 == 0")
+    assert prover_of("0 <= n").proves(question) is Answer.UNKNOWN
 
 
 def _refuse(*_: object) -> bool:

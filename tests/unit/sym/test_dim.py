@@ -20,6 +20,7 @@ from anyshape.sym import (
     parse_predicate,
     product,
     read_dim,
+    total,
 )
 
 # text as written -> canonical text
@@ -259,3 +260,14 @@ def test_order_is_independent_of_creation() -> None:
     dims = [parse_dim(text) for text in ("b", "a", "a*b", "3", "a//2", "min(a, b)")]
     names = [str(dim) for dim in sorted(dims, key=lambda dim: dim.sort_key)]
     assert names == ["a*b", "a", "b", "a//2", "min(a, b)", "3"]
+
+
+def test_a_total_is_the_sum_of_its_dims() -> None:
+    dims = [Dim.of("n"), Dim.of("m//2"), Dim.of(3), Dim.of("n - m//2")]
+    assert total(dims) is Dim.of("2*n + 3")
+    assert total([]) is Dim.of(0)
+
+
+def test_a_multiple_of_a_sum_may_be_as_long_as_the_sum() -> None:
+    sum_ = total(f"a{n}" for n in range(5000))
+    assert len((sum_ * Dim.of("n")).terms) == len((7 * sum_).terms) == 5000

@@ -176,18 +176,28 @@ def _opened(row: Dim, system: System) -> Iterator[Dim]:
 
 
 def _cases(dim: Dim) -> list[Dim]:
-    """If all of these are >= 0, so is `dim`: `min(a, b) - x` is one of `a - x` and `b - x`."""
-    for monomial, coefficient in dim.terms:
-        match monomial:
-            case ((Min() | Max() as factor, 1),):
-                return list(_replaced(dim, factor, coefficient, factor.args))
-            case ((FloorDiv() as factor, 1),):
-                down = factor.num - factor.den + 1 if coefficient > 0 else factor.num
-                if made := list(_multiplied(dim, factor, coefficient, down)):
-                    return made
-            case _:
-                pass
+    """If all of these are >= 0, so is `dim`: `min(a, b) - x` is one of `a - x` and `b - x`.
+
+    That says as much as `dim` does where a minimum is added or a maximum subtracted, which come
+    first. `x - min(a, b)` may be >= 0 where `x - a` is not; rows say what can be said of it.
+    """
+    for exact in (True, False):
+        for monomial, coefficient in dim.terms:
+            match monomial:
+                case ((Min() | Max() as factor, 1),) if exact == _is_exact(factor, coefficient):
+                    return list(_replaced(dim, factor, coefficient, factor.args))
+                case ((FloorDiv() as factor, 1),) if not exact:
+                    down = factor.num - factor.den + 1 if coefficient > 0 else factor.num
+                    if made := list(_multiplied(dim, factor, coefficient, down)):
+                        return made
+                case _:
+                    pass
     return []
+
+
+def _is_exact(factor: Min | Max, coefficient: int) -> bool:
+    """Whether a dim with this term is >= 0 only if it is with each argument in its place."""
+    return isinstance(factor, Min) == (coefficient > 0)
 
 
 def _greatest(factor: Max, system: System) -> tuple[Dim, ...]:

@@ -26,9 +26,10 @@ Binding = dict[Symbol, int]
 _ATTEMPTS = 64
 _ENOUGH = 16
 _FEW = 8
-_SPANS = (0, 200, 3, 9, 1000, 1, 40)
+_SPANS = (0, 200, 3, 9, 1000, 1, 40, 1 << 30)
 """How far from their least value sizes are, by turns: the least ones decide most questions about
-small sizes, small numbers satisfy the most equalities, and some must be beyond a tile."""
+small sizes, small numbers satisfy the most equalities, some must be beyond a tile, and one beyond
+every number that is compared with a size."""
 
 
 class Witnesses:
