@@ -5,17 +5,19 @@ explains any check that fails.
 
 LLVM's time for a function grows faster than the function. So a long one is several of at most about
 `MOST_LINES` lines, called one after the other: symbols are in memory between them, and what a dim
-of one has in common with those of another is computed again.
+of one has in common with those of another is computed again. Formulas that many steps share are
+functions too (`formulas.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, assert_never
 
+from anyshape.plan.formulas import SharedFormulas, Written, written
 from anyshape.plan.integer_code import DECLARATIONS, IntegerCode
-from anyshape.plan.words import Cheapest, Estimate, Number, OfCheapest, Words
+from anyshape.plan.words import Cheapest, Estimate, Formula, OfCheapest, Words
 from anyshape.sym import Axis, BindingPlan, Dim, Fact, Symbol
 from anyshape.sym.bindings import FromInput, Step
 
@@ -26,19 +28,78 @@ Part = Callable[[IntegerCode], Iterable[str]]
 
 
 def shape_text(symbols: list[Symbol], words: Words) -> str:
-    def store(number: Number, index: int, code: IntegerCode) -> Iterable[str]:
-        code.store(_number(code, number), "%words", index)
-        return ()
+    stored = _indices(symbols)
+    numbers = written(words.numbers, stored)
+    names = [f"@shape.formulas.{number}" for number in range(len(numbers.shared))]
+    functions = map(_formula_function, names, numbers.shared)
+    whole = _function("shape", "ptr %symbols, ptr %words", _stores(numbers, names), stored)
+    return "\n".join((*functions, whole))
 
-    parts = (partial(store, number, index) for number, index in words.numbers.items())
-    return _function("shape", "ptr %symbols, ptr %words", parts, _indices(symbols))
+
+def _stores(numbers: Written, names: Sequence[str]) -> Iterator[Part]:
+    """Computes each number and puts it where it belongs."""
+    for number, index in numbers.alone:
+        yield partial(_store, number, index)
+    for name, form in zip(names, numbers.shared, strict=True):
+        yield partial(_apply, f"call i1 {name}(ptr {form.source}, ptr %words)")
+
+
+def _store(number: Formula, index: int, code: IntegerCode) -> Iterable[str]:
+    code.store(_number(code, number), "%words", index)
+    return ()
+
+
+def _apply(call: str, code: IntegerCode) -> Iterable[str]:
+    code.refuse_if(code.perform(call))
+    return ()
+
+
+def _formula_function(name: str, form: SharedFormulas) -> str:
+    """Computes all uses of formulas, in a loop over a table of indices: where sizes are, then where
+    results belong. True if a number does not fit."""
+    code = IntegerCode()
+    for column, symbol in enumerate(form.sizes):
+        code.define(symbol, code.load("%given", _cell(code, column)))
+    for column, formula in enumerate(form.formulas, len(form.sizes)):
+        code.store(_number(code, formula), "%words", _cell(code, column))
+    rows = [(*use.given, *use.words) for use in form.uses]
+    kind = f"[{len(rows[0])} x i32]"
+    overflow = code.any("%before", code.overflow)
+    body = "\n".join(code.lines)
+    return f"""\
+{name}.uses = internal constant [{len(rows)} x {kind}] [{_table(rows, kind)}]
+define internal i1 {name}(ptr %given, ptr %words) noinline {{
+  br label %use
+use:
+  %row = phi i64 [0, %0], [%next, %use]
+  %before = phi i1 [false, %0], [{overflow}, %use]
+  %cells = getelementptr {kind}, ptr {name}.uses, i64 %row
+{body}
+  %next = add i64 %row, 1
+  %last = icmp eq i64 %next, {len(rows)}
+  br i1 %last, label %end, label %use
+end:
+  ret i1 {overflow}
+}}
+"""
+
+
+def _cell(code: IntegerCode, column: int) -> str:
+    """The index in a column of the table."""
+    place = code.emit(f"getelementptr i32, ptr %cells, i64 {column}")
+    return code.emit(f"zext i32 {code.perform(f'load i32, ptr {place}, align 4')} to i64")
+
+
+def _table(rows: Iterable[Sequence[int]], kind: str) -> str:
+    texts = (", ".join(f"i32 {index}" for index in row) for row in rows)
+    return ", ".join(f"{kind} [{text}]" for text in texts)
 
 
 def _indices(symbols: Iterable[Symbol]) -> dict[Symbol, int]:
     return {symbol: index for index, symbol in enumerate(symbols)}
 
 
-def _number(code: IntegerCode, number: Number) -> str:
+def _number(code: IntegerCode, number: Formula) -> str:
     match number:
         case Dim():
             return code.dim(number)
@@ -131,7 +192,7 @@ def _function(
     checks: list[dict[int, str]] = [{}]
     count = 0
     for part in parts:
-        if len(codes[-1].lines) >= MOST_LINES:
+        if len(codes[-1].lines) + len(checks[-1]) >= MOST_LINES:  # each check selects a result
             codes.append(IntegerCode(stored))
             checks.append({})
         made = tuple(part(codes[-1]))
