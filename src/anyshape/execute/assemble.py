@@ -26,7 +26,7 @@ from anyshape.plan.buffers import (
     OutputStore,
 )
 from anyshape.plan.schedule import Schedule, StepPlan, outputs_of, tensors
-from anyshape.plan.shape_program import program_text
+from anyshape.plan.shape_program import shape_program
 from anyshape.plan.words import (
     Cheapest,
     Estimate,
@@ -84,7 +84,7 @@ def assemble(
     steps = [_step(step, words) for step in plan.steps]
     outputs = _outputs(plan, words)
     generated = [kernel for kernel in kernels if not kernel.native]
-    sources = [*generated, program_text(bindings, words)]
+    sources = [*generated, shape_program(bindings, words)]
     loaded = loaded_code(compiler, sources, perf_map=perf_map)
     codes = loaded.codes
     addresses = _addresses(kernels, codes)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, assert_never
 
+from anyshape.codegen.llvm.emitting import IntegerModule
 from anyshape.plan.formulas import SharedFormulas, Written, written
 from anyshape.plan.integer_code import DECLARATIONS, IntegerCode
 from anyshape.plan.words import Cheapest, Estimate, Formula, OfCheapest, Words
@@ -174,10 +175,11 @@ def _in_range(code: IntegerCode, size: str, low: int, high: int | None) -> str:
     return code.emit(f"and i1 {above}, {code.compare('sle', size, str(high))}")
 
 
-def program_text(plan: BindingPlan, words: Words) -> str:
+def shape_program(plan: BindingPlan, words: Words) -> IntegerModule:
     """Both functions in one module."""
     symbols = [step.affine.symbol for step in plan.steps]
-    return "\n".join((DECLARATIONS, bind_text(plan), shape_text(symbols, words)))
+    text = "\n".join((DECLARATIONS, bind_text(plan), shape_text(symbols, words)))
+    return IntegerModule(text)
 
 
 # --- functions ------------------------------------------------------------------------------------

@@ -9,12 +9,17 @@ import pytest
 
 import anyshape as ash
 from anyshape.base.errors import AnyshapeError
+from anyshape.codegen.elf import undefined_symbols
+from anyshape.codegen.llvm.emitting import IntegerModule, compile_source
+from anyshape.codegen.llvm.target import NAMED_TARGETS
 from anyshape.execute.native import NativeExecutor
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import entry_plan
 from anyshape.plan import formulas, shape_program
+from anyshape.plan.integer_code import DECLARATIONS
 from anyshape.plan.shape_program import MOST_LINES, bind_text, shape_text
 from anyshape.plan.words import Words
+from anyshape.runtime import _native
 from anyshape.sym import Dim, Symbol
 
 LONGEST_PART = 400
@@ -128,3 +133,15 @@ def test_shared_formulas_refuse_what_does_not_fit(monkeypatch: pytest.MonkeyPatc
         compiled = ash.compile(graph)
         with pytest.raises(AnyshapeError, match="64 bits"):
             compiled.specialize(**{axis.name: 1 << 62 for axis in graph.facts.axes})
+
+
+@pytest.mark.parametrize("target", NAMED_TARGETS)
+def test_tables_link_on_every_target(target: str) -> None:
+    words, symbols = Words(), [Symbol(f"n{number}") for number in range(20)]
+    for symbol in symbols:
+        words.word(Dim.of(symbol) * 3 // 7)
+    text = f"{DECLARATIONS}\n{shape_text(symbols, words)}"
+    assert "constant" in text
+    elf_object = compile_source(IntegerModule(text), NAMED_TARGETS[target])
+    assert undefined_symbols(elf_object) == ()
+    assert _native._link(elf_object, 0x7F00_0000_0000)
