@@ -25,6 +25,7 @@ from anyshape.plan.words import (
     symbols_in,
 )
 from anyshape.sym import Dim, Symbol
+from anyshape.sym.rebuild import Substitution
 
 FEW: Final = 8
 """So many uses of the same formulas are written out, where they share what they have in common."""
@@ -87,12 +88,16 @@ def _of_symbols(numbers: Mapping[Number, int]) -> _BySizes:
     """Numbers in terms of the graph's symbols, under the names that a kernel would have for them:
     those of other symbols are then the same formulas."""
     found: _BySizes = {}
+    known: dict[tuple[Symbol, ...], Substitution] = {}
     for number, word in numbers.items():
         symbols = () if isinstance(number, InOwnSizes) else symbols_in(number)
         if symbols and not isinstance(number, InOwnSizes):
-            sizes = tuple((Symbol(f"n{i}"), Dim.of(symbol)) for i, symbol in enumerate(symbols))
-            names = {symbol: Dim.of(f"n{i}") for i, symbol in enumerate(symbols)}
-            found.setdefault(sizes, {})[substituted(number, names)] = word
+            own = [Symbol(f"n{index}") for index in range(len(symbols))]
+            if symbols not in known:
+                names = dict(zip(symbols, map(Dim.of, own), strict=True))
+                known[symbols] = Substitution(names)
+            sizes = tuple(zip(own, map(Dim.of, symbols), strict=True))
+            found.setdefault(sizes, {})[substituted(number, known[symbols])] = word
     return found
 
 

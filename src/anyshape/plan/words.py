@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from anyshape.sym import Dim, Symbol
+from anyshape.sym.rebuild import Substitution
 
 Sizes = tuple[tuple[Symbol, Dim], ...]
 """A kernel's own sizes, and the dims of the graph that they stand for."""
@@ -66,16 +67,16 @@ def in_own_sizes(formula: Formula, sizes: Sizes) -> Number:
 def in_graph_sizes(number: Number) -> Formula:
     """The number without sizes of a kernel's own."""
     if isinstance(number, InOwnSizes):
-        return substituted(number.formula, dict(number.sizes))
+        return substituted(number.formula, Substitution(dict(number.sizes)))
     return number
 
 
-def symbols_in(formula: Formula) -> list[Symbol]:
+def symbols_in(formula: Formula) -> tuple[Symbol, ...]:
     """In an order that depends on their names alone."""
     found: set[Symbol] = set()
     for dim in _dims(formula):
         found |= dim.symbols
-    return sorted(found, key=lambda symbol: symbol.sort_key)
+    return tuple(sorted(found, key=lambda symbol: symbol.sort_key))
 
 
 def _dims(formula: Formula) -> Iterator[Dim]:

@@ -14,6 +14,7 @@ from anyshape.sym.axis import Axis, Range
 from anyshape.sym.decide.statements import Statement, symbols_of
 from anyshape.sym.dim import Dim
 from anyshape.sym.predicate import Predicate
+from anyshape.sym.rebuild import Substitution
 from anyshape.sym.symbol import Symbol
 
 Names = Mapping[Symbol, Dim]
@@ -29,6 +30,7 @@ def own_form(statements: Sequence[Statement]) -> tuple[Names, Form]:
     names: dict[Symbol, Dim] = {}
     for statement in statements:
         _give_names(symbols_of(statement), names)
+    names = Substitution(names)  # questions share what they have in common with facts
     axes = [statement for statement in statements if isinstance(statement, Axis)]
     facts = (statement for statement in statements if not isinstance(statement, Axis))
     return names, (
