@@ -26,8 +26,16 @@ from anyshape.plan.buffers import (
     OutputStore,
 )
 from anyshape.plan.schedule import Schedule, StepPlan, outputs_of, tensors
-from anyshape.plan.shape_program import program_text
-from anyshape.plan.words import Cheapest, Estimate, Number, OfCheapest, Words
+from anyshape.plan.shape_program import shape_program
+from anyshape.plan.words import (
+    Cheapest,
+    Estimate,
+    Formula,
+    Number,
+    OfCheapest,
+    Words,
+    in_own_sizes,
+)
 from anyshape.runtime.code import Code, native_kernel
 from anyshape.runtime.program import (
     Address,
@@ -76,7 +84,7 @@ def assemble(
     steps = [_step(step, words) for step in plan.steps]
     outputs = _outputs(plan, words)
     generated = [kernel for kernel in kernels if not kernel.native]
-    sources = [*generated, program_text(bindings, words)]
+    sources = [*generated, shape_program(bindings, words)]
     loaded = loaded_code(compiler, sources, perf_map=perf_map)
     codes = loaded.codes
     addresses = _addresses(kernels, codes)
@@ -145,33 +153,36 @@ def _buffer(buffer: BufferPlan, words: Words, weights: _Weights) -> Buffer:
 
 def _bytes(buffer: BufferPlan) -> Number:
     """A workspace of a variant that is not chosen takes nothing."""
-    if buffer.only is None:
+    only = buffer.only
+    if only is None:
         return buffer.bytes
-    costs, index = buffer.only.costs, buffer.only.index
-    return OfCheapest(
-        costs, tuple(buffer.bytes if i == index else NOTHING for i in range(len(costs)))
-    )
+    sizes = (only.bytes if i == only.index else NOTHING for i in range(len(only.costs)))
+    return in_own_sizes(OfCheapest(only.costs, tuple(sizes)), only.sizes)
 
 
 def _step(step: StepPlan, words: Words) -> Step:
     """The step without its code, which cannot be compiled before all words are known."""
+
+    def word(formula: Formula) -> int:
+        return words.word(in_own_sizes(formula, step.ways.sizes))
+
     blocks = [_block(step, spaces, words) for spaces in step.workspaces]
     if len(step.choices) == 1:
         (way,) = step.choices
-        cost = words.word(Estimate(way.alone))
-        return Step(step.name, (), words.word(way.tasks), blocks[0], step.waits, cost=cost)
-    costs = step.costs
+        cost = word(Estimate(way.alone))
+        return Step(step.name, (), word(way.tasks), blocks[0], step.waits, cost=cost)
+    costs = tuple(way.shared for way in step.choices)
     alone = tuple(Estimate(way.alone) for way in step.choices)
     return Step(
         step.name,
         (),
-        words.word(OfCheapest(costs, tuple(way.tasks for way in step.choices))),
+        word(OfCheapest(costs, tuple(way.tasks for way in step.choices))),
         tuple(source for block in blocks for source in block),
         step.waits,
-        words.word(Cheapest(costs)),
-        words.word(OfCheapest(costs, alone)),
+        word(Cheapest(costs)),
+        word(OfCheapest(costs, alone)),
         tuple(way.variant.name for way in step.choices),
-        tuple(words.word(Estimate(cost)) for cost in costs),
+        tuple(word(Estimate(cost)) for cost in costs),
         tuple(accumulate(map(len, blocks[:-1]), initial=0)),
     )
 

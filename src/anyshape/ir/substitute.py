@@ -9,6 +9,7 @@ from anyshape.ir.attrs import map_dims
 from anyshape.ir.node import Locations, Node, Region, Value
 from anyshape.ir.types import TensorType, Type
 from anyshape.sym import Dim, Symbol
+from anyshape.sym.rebuild import Substitution
 
 
 def substitute_region(
@@ -17,6 +18,7 @@ def substitute_region(
     """The region with `dims` replaced; the same object when there is nothing to replace."""
     if not dims:
         return region
+    dims = dims if isinstance(dims, Substitution) else Substitution(dims)
     nodes: dict[Node, Node] = {}
     for node in region.nodes():
         nodes[node] = _substitute_node(node, dims, nodes, locations)

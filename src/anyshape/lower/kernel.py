@@ -65,7 +65,7 @@ class Lowered:
     name: str = "plain"
     effort: Effort | None = None  # None: what the region's ops say
     others: tuple[Variant, ...] = ()  # level 2 takes the cheapest of the kernel and these
-    ranks: tuple[Dim, ...] = ()  # or the one of the lowest rank, if there are ranks
+    ranks: tuple[Dim, ...] = ()  # or the one of the lowest rank; like efforts, in its own sizes
 
     @property
     def names(self) -> dict[Symbol, Dim]:
@@ -78,8 +78,7 @@ class Lowered:
 
     def in_terms_of(self, dims: Mapping[Symbol, Dim]) -> Lowered:
         """With other dims for the symbols that the sizes are made of."""
-        sizes, ranks = (tuple(d.substitute(dims) for d in ds) for ds in (self.sizes, self.ranks))
-        return replace(self, sizes=sizes, ranks=ranks)
+        return replace(self, sizes=tuple(dim.substitute(dims) for dim in self.sizes))
 
 
 Known = dict[tuple[Region, Facts, Set[int], Tiling], Lowered]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from anyshape.ir.node import Region
 from anyshape.ir.substitute import substitute_region
 from anyshape.ir.types import TensorType
+from anyshape.lower.base_sizes import with_base_sizes
 from anyshape.lower.concat_sizes import lengths_of_slices, with_sizes_of_concats
 from anyshape.lower.parts import sizes_of_parts, with_sizes_of_parts
 from anyshape.lower.slice_bounds import sizes_of_bounds, with_sizes_of_bounds
@@ -30,6 +31,7 @@ class Renamed:
 
 def in_own_sizes(region: Region, facts: Facts) -> Renamed:
     """The region under names of its own. `facts` hold around it."""
+    region, facts, bases = with_base_sizes(region, facts)
     own_sizes = sizes_of_parts(region)
     if own_sizes:
         region = with_sizes_of_parts(region, own_sizes)
@@ -47,7 +49,8 @@ def in_own_sizes(region: Region, facts: Facts) -> Renamed:
     known = _renamed(facts, names)
     own_axes = tuple(Axis(str(names[symbol])) for symbol in own_sizes if symbol in names)
     known = replace(known, axes=(*known.axes, *own_axes))
-    dims = tuple(own_sizes.get(symbol, Dim.of(symbol)) for symbol in symbols)
+    own_dims = (own_sizes.get(symbol, Dim.of(symbol)) for symbol in symbols)
+    dims = tuple(dim.substitute(bases) for dim in own_dims)
     return Renamed(substitute_region(region, names), known, sizes, dims)
 
 
@@ -64,9 +67,9 @@ def size_symbols(region: Region) -> list[Symbol]:
 
 def _renamed(facts: Facts, names: Mapping[Symbol, Dim]) -> Facts:
     """Facts that concern only the region's symbols, under their new names."""
-    axes = tuple(_rename_axis(a, names[a.symbol]) for a in facts.axes if a.symbol in names)
-    inside = (fact for fact in facts.facts if fact.predicate.symbols <= names.keys())
-    return Facts(axes, tuple(fact.substitute(names) for fact in inside))
+    inside = facts.within(names.keys())
+    axes = tuple(_rename_axis(axis, names[axis.symbol]) for axis in inside.axes)
+    return Facts(axes, tuple(fact.substitute(names) for fact in inside.facts))
 
 
 def _rename_axis(axis: Axis, name: Dim) -> Axis:

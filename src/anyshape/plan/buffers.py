@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from anyshape.ir.node import Value
 from anyshape.lower.packing import Packing
 from anyshape.ops.source import ConstantAttrs
+from anyshape.plan.words import Sizes
 from anyshape.sym import Dim
 
 NOTHING = Dim.of(0)
@@ -65,10 +66,13 @@ BufferStore = InputStore | OutputStore | ConstantStore | ArenaStore | AliasStore
 
 @dataclass(frozen=True, slots=True)
 class ForVariant:
-    """That a buffer is needed only if one of several costs is the least."""
+    """That a buffer is needed only if one of several costs is the least: costs, and the bytes that
+    are needed then, in sizes of a kernel's own."""
 
     costs: tuple[Dim, ...]
     index: int
+    bytes: Dim
+    sizes: Sizes
 
 
 @dataclass(frozen=True, slots=True)

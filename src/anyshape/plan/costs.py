@@ -10,13 +10,13 @@ several digits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from anyshape.ir.node import Region
 from anyshape.lower.effort import Effort, Variant, region_effort
 from anyshape.lower.kernel import Lowered
 from anyshape.plan.long_sums import SumNames
+from anyshape.plan.words import Sizes
 from anyshape.sym import Dim, Symbol, ceildiv, maximum
 
 PICOSECOND = 1000
@@ -56,7 +56,7 @@ class MachineCosts:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A variant of a step in terms of the graph's sizes."""
+    """A variant of a step, in sizes of its kernel's own."""
 
     variant: Variant
     tasks: Dim
@@ -64,31 +64,80 @@ class Choice:
     shared: Dim  # and on all: the least is taken
 
 
-def choices(
-    lowered: Lowered, region: Region, costs: MachineCosts, sums: SumNames | None = None
-) -> tuple[Choice, ...]:
-    """The ways to do a step, the lowering's own kernel first; `sums` has names for long sums."""
-    sums = sums or SumNames()
-    names = {symbol: sums.short(dim) for symbol, dim in lowered.names.items()}
-    own = Variant(lowered.name, lowered.kernel, _effort(lowered, region, names, sums))
-    others = (Variant(v.name, v.kernel, v.effort.substitute(names)) for v in lowered.others)
-    found = tuple(_choice(variant, names, costs) for variant in (own, *others))
-    if not lowered.ranks:
-        return found
-    return tuple(replace(c, shared=rank) for c, rank in zip(found, lowered.ranks, strict=True))
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways to do a step, the lowering's own kernel first; without `sizes` they are in terms of
+    the graph's."""
+
+    choices: tuple[Choice, ...]
+    sizes: Sizes
 
 
-def _effort(
-    lowered: Lowered, region: Region, names: Mapping[Symbol, Dim], sums: SumNames
-) -> Effort:
-    """Of the lowering's own kernel, in sizes of the graph."""
-    if lowered.effort is not None:
-        return lowered.effort.substitute(names)
-    effort = region_effort(region, lowered.packed)
-    return Effort(*map(sums.short, (effort.flops, effort.operations, effort.bytes)))
+class Costing:
+    """Choices on one machine. Lowerings that share their kernel share them."""
+
+    def __init__(self, costs: MachineCosts) -> None:
+        self.costs = costs
+        self.sums = SumNames()
+        self._known: dict[tuple[int, Effort], tuple[Choice, ...]] = {}  # which keep the kernels
+
+    def ways(self, lowered: Lowered, region: Region) -> Ways:
+        """`region` is what was lowered, in sizes of the graph."""
+        sizes = tuple(lowered.names.items())
+        effort = lowered.effort
+        if effort is None:
+            whole = region_effort(region, lowered.packed)
+            effort = _in_own_sizes(whole, sizes)
+            if effort is None:
+                return Ways(self._choices(self._offer_of_graph(lowered, whole)), ())
+        key = id(lowered.kernel), effort
+        if key not in self._known:
+            self._known[key] = self._choices(_offer(lowered, effort))
+        return Ways(self._known[key], sizes)
+
+    def _offer_of_graph(self, lowered: Lowered, effort: Effort) -> _Offer:
+        """In sizes of the graph, as `effort` is; long sums in them have names."""
+        names = {symbol: self.sums.short(dim) for symbol, dim in lowered.names.items()}
+        short = Effort(*map(self.sums.short, (effort.flops, effort.operations, effort.bytes)))
+        others = (Variant(v.name, v.kernel, v.effort.substitute(names)) for v in lowered.others)
+        variants = Variant(lowered.name, lowered.kernel, short), *others
+        tasks, ranks = (v.kernel.tasks for v in variants), lowered.ranks
+        return _Offer(variants, *(tuple(d.substitute(names) for d in ds) for ds in (tasks, ranks)))
+
+    def _choices(self, offer: _Offer) -> tuple[Choice, ...]:
+        found = tuple(map(self._choice, offer.variants, offer.tasks))
+        if not offer.ranks:
+            return found
+        return tuple(replace(c, shared=rank) for c, rank in zip(found, offer.ranks, strict=True))
+
+    def _choice(self, variant: Variant, tasks: Dim) -> Choice:
+        alone = self.costs.alone(variant.effort, tasks)
+        return Choice(variant, tasks, alone, self.costs.shared(variant.effort, tasks))
 
 
-def _choice(variant: Variant, names: Mapping[Symbol, Dim], costs: MachineCosts) -> Choice:
-    tasks = variant.kernel.tasks.substitute(names)
-    alone, shared = (cost(variant.effort, tasks) for cost in (costs.alone, costs.shared))
-    return Choice(variant, tasks, alone, shared)
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """Variants, and what is said of them in the same sizes."""
+
+    variants: tuple[Variant, ...]
+    tasks: tuple[Dim, ...]
+    ranks: tuple[Dim, ...]
+
+
+def _offer(lowered: Lowered, effort: Effort) -> _Offer:
+    """In sizes of the kernel's own."""
+    variants = Variant(lowered.name, lowered.kernel, effort), *lowered.others
+    return _Offer(variants, tuple(v.kernel.tasks for v in variants), lowered.ranks)
+
+
+def _in_own_sizes(effort: Effort, sizes: Sizes) -> Effort | None:
+    """An effort of the graph's sizes in those of a kernel, if they say what the graph's are."""
+    known: dict[Symbol, Dim] = {}
+    for own, dim in sizes:
+        if len(dim.symbols) == 1:
+            (symbol,) = dim.symbols
+            offset = (dim - Dim.of(symbol)).constant
+            if offset is not None:
+                known.setdefault(symbol, Dim.of(own) - offset)
+    needed = effort.flops.symbols | effort.operations.symbols | effort.bytes.symbols
+    return effort.substitute(known) if needed <= known.keys() else None

@@ -49,7 +49,7 @@ class IntegerCode:
         self._factors: dict[tuple[Factor, bool], str] = {}
         self._pure: dict[str, str] = {}
         self._is_estimate = False
-        self._overflow = "false"
+        self.overflow = "false"  # whether a number so far did not fit
 
     def emit(self, operation: str) -> str:
         """The result of an operation that depends on its operands alone; it is computed once."""
@@ -67,11 +67,12 @@ class IntegerCode:
 
     # --- memory -------------------------------------------------------------------------------
 
-    def load(self, array: str, index: int) -> str:
+    def load(self, array: str, index: int | str) -> str:
+        """An index is a number, or a value."""
         place = self.emit(f"getelementptr i64, ptr {array}, i64 {index}")
         return self.perform(f"load i64, ptr {place}, align 8")
 
-    def store(self, value: str, array: str, index: int) -> None:
+    def store(self, value: str, array: str, index: int | str) -> None:
         place = self.emit(f"getelementptr i64, ptr {array}, i64 {index}")
         self.lines.append(f"  store i64 {value}, ptr {place}, align 8")
 
@@ -183,7 +184,7 @@ class IntegerCode:
         return self._checked("sadd", left, right)
 
     def subtract(self, left: str, right: str) -> str:
-        return self._checked("ssub", left, right)
+        return left if right == "0" else self._checked("ssub", left, right)
 
     def multiply(self, left: str, right: str) -> str:
         return self._checked("smul", left, right)
@@ -195,8 +196,12 @@ class IntegerCode:
         value = self.emit(f"extractvalue {{i64, i1}} {pair}, 0")
         if self._is_estimate:
             return self.select(flag, str(LARGEST), value)
-        self._overflow = self.emit(f"or i1 {self._overflow}, {flag}")
+        self.refuse_if(flag)
         return value
+
+    def refuse_if(self, flag: str) -> None:
+        """Sizes for which the flag is set are too large."""
+        self.overflow = flag if self.overflow == "false" else self.any(self.overflow, flag)
 
     def quotient(self, num: str, den: str) -> str:
         """Rounded down; by zero, it is zero."""
@@ -277,7 +282,7 @@ class IntegerCode:
         result = "-1"
         for number in sorted(checks, reverse=True):
             result = self.select(checks[number], result, str(number))
-        return self.select(self._overflow, str(overflow), result)
+        return self.select(self.overflow, str(overflow), result)
 
 
 DECLARATIONS = "\n".join(

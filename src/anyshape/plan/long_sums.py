@@ -9,13 +9,13 @@ takes as many additions as it has operands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import gcd
 from typing import Final
 
-from anyshape.plan.words import Cheapest, Estimate, Number, OfCheapest, Words
+from anyshape.plan.words import Cheapest, Estimate, Formula, OfCheapest, Words
 from anyshape.sym import Dim, Symbol, total
 from anyshape.sym.monomial import ONE, Monomial
 from anyshape.sym.terms import factors_of
@@ -115,7 +115,7 @@ class HeldSums:
     exact: Sums = field(default_factory=Sums)
     estimates: Sums = field(default_factory=Sums)
 
-    def add(self, number: Number, word: int) -> None:
+    def add(self, number: Formula, word: int) -> None:
         if isinstance(number, Dim):
             self.exact.add(number, word)
         dim = number.dim if isinstance(number, Estimate) else number
@@ -123,16 +123,22 @@ class HeldSums:
             self.estimates.add(dim, word)
 
 
-def numbers_in_order(words: Words) -> list[tuple[Number, int]]:
-    """All words, with those that long sums are made of: each comes after what it contains."""
-    _add_sums(words)
-    return sorted(words.numbers.items(), key=lambda item: _rank(item[0], words.meaning))
+Numbered = tuple[Formula, int]
+"""A number and its word."""
+
+
+def numbers_in_order(numbers: Iterable[Numbered], words: Words) -> list[Numbered]:
+    """Numbers, with those that long sums among them are made of, which get words of their own: each
+    comes after what it contains."""
+    given = list(numbers)
+    both = [*given, *_sums_beside(given, words)]
+    return sorted(both, key=lambda item: _rank(item[0], words.meaning))
 
 
 Meaning = Mapping[Symbol, Dim]
 
 
-def _rank(number: Number, meaning: Meaning) -> tuple[int, int]:
+def _rank(number: Formula, meaning: Meaning) -> tuple[int, int]:
     """Dims without long sums stay in their order, those with follow by their length; choices come
     last."""
     match number:
@@ -153,18 +159,22 @@ def _length(dim: Dim, meaning: Meaning) -> int:
     return 2 * (dim.length + named) - is_sum  # before its multiples
 
 
-def _add_sums(words: Words) -> None:
+def _sums_beside(given: Sequence[Numbered], words: Words) -> list[Numbered]:
+    """The long sums in numbers, and what these are made of."""
     held = HeldSums()
-    for number, word in words.numbers.items():
+    for number, word in given:
         if isinstance(number, Dim) and not _length(number, words.meaning):
             held.add(number, word)
     named = (Estimate(whole) for whole in words.meaning.values())
-    inside = (found for number in words.numbers for found in _sums_of(number))
-    for found in sorted(dict.fromkeys(chain(inside, named)), key=lambda sum_: _rank(sum_, {})):
-        _add_sum(found, held, words)
+    inside = (found for number, _ in given for found in _sums_of(number))
+    wanted = sorted(dict.fromkeys(chain(inside, named)), key=lambda sum_: _rank(sum_, {}))
+    made = dict.fromkeys(new for found in wanted for new in _made_of(found, held, words))
+    known = {number for number, _ in given}
+    return [(number, words.word(number)) for number in made if number not in known]
 
 
-def _add_sum(found: Dim | Estimate, held: HeldSums, words: Words) -> None:
+def _made_of(found: Dim | Estimate, held: HeldSums, words: Words) -> Iterator[Dim | Estimate]:
+    """A sum that no word holds yet, after others that it is made of."""
     dim = found if isinstance(found, Dim) else found.dim
     sums = held.exact if dim is found else held.estimates
     if dim in sums.words:
@@ -175,15 +185,17 @@ def _add_sum(found: Dim | Estimate, held: HeldSums, words: Words) -> None:
         for whole in wholes:
             between = whole if dim is found else Estimate(whole)
             held.add(between, words.word(between))
+            yield between
         parts = [(whole, 1) for whole in wholes]
     held.add(found, words.word(found))
+    yield found
 
 
 def _sum(parts: Sequence[tuple[Dim, int]]) -> Dim:
     return total(part * times for part, times in parts)
 
 
-def _sums_of(number: Number) -> Iterator[Dim | Estimate]:
+def _sums_of(number: Formula) -> Iterator[Dim | Estimate]:
     """The long sums in a number, without factors and numbers of theirs."""
     match number:
         case Dim():

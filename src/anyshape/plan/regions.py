@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from anyshape.ir.node import Node, Region, Value
+from anyshape.loop import Kernel
 from anyshape.lower.kernel import Known, Lowered, lower_region
 from anyshape.lower.lookup import reading_panels
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import Tiling
 from anyshape.ops.source import ConstantAttrs
 from anyshape.plan.accesses import copied_from, overwritable
-from anyshape.plan.costs import Choice, MachineCosts, choices
-from anyshape.plan.long_sums import SumNames
+from anyshape.plan.costs import Choice, Costing, MachineCosts, Ways
 from anyshape.plan.self_copies import copied_onto
 from anyshape.sym import Dim, Facts
 
@@ -29,11 +29,14 @@ class RegionKernels:
     """
 
     lowered: Lowered
-    choices: tuple[Choice, ...]
+    ways: Ways
     overwritable: frozenset[tuple[int, int]]
     copied_onto: frozenset[tuple[int, int]]
     copied: tuple[int, Dim] | None
 
+
+Accesses = tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]], tuple[int, Dim] | None]
+"""The last three of `RegionKernels`."""
 
 NO_TABLES: Mapping[Value, Packing] = {}
 
@@ -47,10 +50,10 @@ class RegionLibrary:
     def __init__(self, facts: Facts, tiling: Tiling, costs: MachineCosts) -> None:
         self.facts = facts
         self.tiling = replace(tiling, threads=costs.threads)
-        self.costs = costs
+        self.costing = Costing(costs)
         self._known: dict[tuple[Region, frozenset[int], Packed], RegionKernels] = {}
         self._own: Known = {}
-        self.sums = SumNames()
+        self._accessed: dict[int, tuple[tuple[Choice, ...], Accesses]] = {}
 
     def kernels(self, node: Node, tables: Mapping[Value, Packing] = NO_TABLES) -> RegionKernels:
         """Those of a kernel node; it matters which of its operands are constants.
@@ -74,13 +77,17 @@ class RegionLibrary:
 
     def _lowered(self, region: Region, constants: frozenset[int], packed: Packed) -> RegionKernels:
         lowered = self._lower(region, constants, dict(packed))
-        ways = choices(lowered, region, self.costs, self.sums)
-        kernels = [way.variant.kernel for way in ways]
-        allowed = reduce(frozenset[tuple[int, int]].__and__, map(overwritable, kernels))
-        if len(ways) > 1:
-            return RegionKernels(lowered, ways, allowed, frozenset(), None)
-        (kernel,) = kernels
-        return RegionKernels(lowered, ways, allowed, copied_onto(kernel), copied_from(kernel))
+        ways = self.costing.ways(lowered, region)
+        return RegionKernels(lowered, ways, *self._accesses(ways.choices))
+
+    def _accesses(self, choices: tuple[Choice, ...]) -> Accesses:
+        """What holds for all of them. Choices that are shared are looked at once."""
+        known = self._accessed.get(id(choices))
+        if known is not None and known[0] is choices:
+            return known[1]
+        accesses = _accesses([choice.variant.kernel for choice in choices])
+        self._accessed[id(choices)] = choices, accesses
+        return accesses
 
     def _lower(
         self, region: Region, constants: frozenset[int], packed: Mapping[int, Packing]
@@ -92,3 +99,11 @@ class RegionLibrary:
 
 def is_constant(value: Value) -> bool:
     return isinstance(value.node.attrs, ConstantAttrs)
+
+
+def _accesses(kernels: Sequence[Kernel]) -> Accesses:
+    allowed = reduce(frozenset[tuple[int, int]].__and__, map(overwritable, kernels))
+    if len(kernels) > 1:
+        return allowed, frozenset(), None
+    (kernel,) = kernels
+    return allowed, copied_onto(kernel), copied_from(kernel)

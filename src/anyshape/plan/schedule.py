@@ -45,7 +45,7 @@ from anyshape.plan.buffers import (
     InputStore,
     OutputStore,
 )
-from anyshape.plan.costs import Choice, MachineCosts
+from anyshape.plan.costs import Choice, MachineCosts, Ways
 from anyshape.plan.in_place import Touched, homes_in_place
 from anyshape.plan.lifetimes import Lifetimes, StepOrder, window_for
 from anyshape.plan.order import ordered_nodes
@@ -69,7 +69,7 @@ class StepPlan:
     lowered: Lowered
     buffers: tuple[int, ...]
     waits: tuple[int, ...]
-    choices: tuple[Choice, ...]
+    ways: Ways
     workspaces: tuple[tuple[int, ...], ...]
 
     @property
@@ -81,9 +81,8 @@ class StepPlan:
         return "+".join(distinct if len(distinct) <= 4 else (*distinct[:2], "...", distinct[-1]))
 
     @property
-    def costs(self) -> tuple[Dim, ...]:
-        """Those by which level 2 chooses."""
-        return tuple(choice.shared for choice in self.choices)
+    def choices(self) -> tuple[Choice, ...]:
+        return self.ways.choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +165,7 @@ class _Scheduler:
             self.donation,
             by_output,
             self.tables.decisions,
-            self.library.sums.meaning,
+            self.library.costing.sums.meaning,
         )
 
     def _add(self, node: Node) -> None:
@@ -222,13 +221,13 @@ class _Scheduler:
         return True
 
     def _add_step(self, node: Node, kernels: RegionKernels) -> None:
-        lowered, ways = kernels.lowered, kernels.choices
+        lowered, ways = kernels.lowered, kernels.ways
         packed = lowered.packed
         operands = tuple(self._number(v, packed.get(i)) for i, v in enumerate(node.operands))
         roots = [self._root_of(number) for number in operands]
         waits = sorted({self.writer[root] for root, _ in roots if root in self.writer})
         results = tuple(self._number(value) for value in node.results)
-        spaces = tuple(self._workspaces(lowered, ways, index) for index in range(len(ways)))
+        spaces = tuple(self._workspaces(lowered, ways, i) for i in range(len(ways.choices)))
         written = (*results, *(number for numbers in spaces for number in numbers))
         self.writer.update(dict.fromkeys(written, len(self.steps)))
         # What lies inside a buffer is not where the result's elements would be.
@@ -244,15 +243,12 @@ class _Scheduler:
         buffers = (*operands, *results)
         self.steps.append(StepPlan(node, lowered, buffers, tuple(waits), ways, spaces))
 
-    def _workspaces(
-        self, lowered: Lowered, ways: tuple[Choice, ...], index: int
-    ) -> tuple[int, ...]:
-        only = ForVariant(tuple(way.shared for way in ways), index) if len(ways) > 1 else None
-        scratch = ways[index].variant.kernel.workspaces
+    def _workspaces(self, lowered: Lowered, ways: Ways, index: int) -> tuple[int, ...]:
         first = len(self.buffers)
-        self.buffers += [
-            _Workspace(lowered.of_graph(workspace_bytes(buffer)), only) for buffer in scratch
-        ]
+        for buffer in ways.choices[index].variant.kernel.workspaces:
+            size = workspace_bytes(buffer)
+            only = needed_for(ways, index, size if ways.sizes else lowered.of_graph(size))
+            self.buffers.append(_Workspace(lowered.of_graph(size), only))
         return tuple(range(first, len(self.buffers)))
 
     # --- buffers ------------------------------------------------------------------------------
@@ -332,8 +328,16 @@ def without_copies(step: StepPlan, touched: Touched, begun: Mapping[int, int]) -
             (way,) = step.choices
             kernel = without_copy(way.variant.kernel, operand, place)
             way = replace(way, variant=replace(way.variant, kernel=kernel))
-            step = replace(step, lowered=replace(step.lowered, kernel=kernel), choices=(way,))
+            ways = replace(step.ways, choices=(way,))
+            step = replace(step, lowered=replace(step.lowered, kernel=kernel), ways=ways)
     return step
+
+
+def needed_for(ways: Ways, index: int, size: Dim) -> ForVariant | None:
+    """For which of several ways a workspace is needed; None where there is one."""
+    if len(ways.choices) == 1:
+        return None
+    return ForVariant(tuple(way.shared for way in ways.choices), index, size, ways.sizes)
 
 
 def outputs_of(graph: Graph) -> list[Value]:

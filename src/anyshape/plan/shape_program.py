@@ -6,18 +6,20 @@ explains any check that fails.
 LLVM's time for a function grows faster than the function. So a long one is several of at most about
 `MOST_LINES` lines, called one after the other: symbols and words are in memory between them, and
 what else a dim of one has in common with those of another is computed again. A long sum is made of
-others (`long_sums.py`).
+others (`long_sums.py`), and formulas that many steps share are functions too (`formulas.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, assert_never
 
+from anyshape.codegen.llvm.emitting import IntegerModule
+from anyshape.plan.formulas import SharedFormulas, written
 from anyshape.plan.integer_code import DECLARATIONS, IntegerCode
 from anyshape.plan.long_sums import HeldSums, numbers_in_order
-from anyshape.plan.words import Cheapest, Estimate, Number, OfCheapest, Words
+from anyshape.plan.words import Cheapest, Estimate, Formula, OfCheapest, Words
 from anyshape.sym import Axis, BindingPlan, Dim, Fact, Symbol
 from anyshape.sym.bindings import FromInput, Step
 
@@ -29,22 +31,83 @@ Part = Callable[[IntegerCode], Iterable[str]]
 
 def shape_text(symbols: list[Symbol], words: Words) -> str:
     """Computes all words, and those that long sums are made of, which are added to them."""
-    held = HeldSums(words.meaning)
+    stored, held = _indices(symbols), HeldSums(words.meaning)
+    numbers = written(words.numbers, stored)
+    alone = numbers_in_order(numbers.alone, words)
+    names = [f"@shape.formulas.{number}" for number in range(len(numbers.shared))]
+    functions = map(_formula_function, names, numbers.shared)
+    parts = (*_stores(alone, held), *_calls_of(numbers.shared, names))
+    whole = _function("shape", "ptr %symbols, ptr %words", parts, stored, held)
+    return "\n".join((*functions, whole))
 
-    def store(number: Number, index: int, code: IntegerCode) -> Iterable[str]:
+
+def _stores(numbers: Iterable[tuple[Formula, int]], held: HeldSums) -> Iterator[Part]:
+    """Computes each number and puts it where it belongs; those that follow may use it."""
+
+    def store(number: Formula, index: int, code: IntegerCode) -> Iterable[str]:
         code.store(_number(code, number), "%words", index)
         held.add(number, index)
         return ()
 
-    parts = (partial(store, number, index) for number, index in numbers_in_order(words))
-    return _function("shape", "ptr %symbols, ptr %words", parts, _indices(symbols), held)
+    return (partial(store, number, index) for number, index in numbers)
+
+
+def _calls_of(shared: Sequence[SharedFormulas], names: Sequence[str]) -> Iterator[Part]:
+    for name, form in zip(names, shared, strict=True):
+        yield partial(_apply, f"call i1 {name}(ptr {form.source}, ptr %words)")
+
+
+def _apply(call: str, code: IntegerCode) -> Iterable[str]:
+    code.refuse_if(code.perform(call))
+    return ()
+
+
+def _formula_function(name: str, form: SharedFormulas) -> str:
+    """Computes all uses of formulas, in a loop over a table of indices: where sizes are, then where
+    results belong. True if a number does not fit."""
+    code = IntegerCode()
+    for column, symbol in enumerate(form.sizes):
+        code.define(symbol, code.load("%given", _cell(code, column)))
+    for column, formula in enumerate(form.formulas, len(form.sizes)):
+        code.store(_number(code, formula), "%words", _cell(code, column))
+    rows = [(*use.given, *use.words) for use in form.uses]
+    kind = f"[{len(rows[0])} x i32]"
+    overflow = code.any("%before", code.overflow)
+    body = "\n".join(code.lines)
+    return f"""\
+{name}.uses = internal constant [{len(rows)} x {kind}] [{_table(rows, kind)}]
+define internal i1 {name}(ptr %given, ptr %words) noinline {{
+  br label %use
+use:
+  %row = phi i64 [0, %0], [%next, %use]
+  %before = phi i1 [false, %0], [{overflow}, %use]
+  %cells = getelementptr {kind}, ptr {name}.uses, i64 %row
+{body}
+  %next = add i64 %row, 1
+  %last = icmp eq i64 %next, {len(rows)}
+  br i1 %last, label %end, label %use
+end:
+  ret i1 {overflow}
+}}
+"""
+
+
+def _cell(code: IntegerCode, column: int) -> str:
+    """The index in a column of the table."""
+    place = code.emit(f"getelementptr i32, ptr %cells, i64 {column}")
+    return code.emit(f"zext i32 {code.perform(f'load i32, ptr {place}, align 4')} to i64")
+
+
+def _table(rows: Iterable[Sequence[int]], kind: str) -> str:
+    texts = (", ".join(f"i32 {index}" for index in row) for row in rows)
+    return ", ".join(f"{kind} [{text}]" for text in texts)
 
 
 def _indices(symbols: Iterable[Symbol]) -> dict[Symbol, int]:
     return {symbol: index for index, symbol in enumerate(symbols)}
 
 
-def _number(code: IntegerCode, number: Number) -> str:
+def _number(code: IntegerCode, number: Formula) -> str:
     match number:
         case Dim():
             return code.dim(number)
@@ -119,10 +182,11 @@ def _in_range(code: IntegerCode, size: str, low: int, high: int | None) -> str:
     return code.emit(f"and i1 {above}, {code.compare('sle', size, str(high))}")
 
 
-def program_text(plan: BindingPlan, words: Words) -> str:
+def shape_program(plan: BindingPlan, words: Words) -> IntegerModule:
     """Both functions in one module."""
     symbols = [step.affine.symbol for step in plan.steps]
-    return "\n".join((DECLARATIONS, bind_text(plan), shape_text(symbols, words)))
+    text = "\n".join((DECLARATIONS, bind_text(plan), shape_text(symbols, words)))
+    return IntegerModule(text)
 
 
 # --- functions ------------------------------------------------------------------------------------
@@ -141,7 +205,7 @@ def _function(
     checks: list[dict[int, str]] = [{}]
     count = 0
     for part in parts:
-        if len(codes[-1].lines) >= MOST_LINES:
+        if len(codes[-1].lines) + len(checks[-1]) >= MOST_LINES:  # each check selects a result
             codes.append(IntegerCode(stored, held))
             checks.append({})
         made = tuple(part(codes[-1]))

@@ -29,7 +29,7 @@ from anyshape.sym.division import floor_div, modulo
 from anyshape.sym.factor import Factor, SortKey
 from anyshape.sym.monomial import ONE, Monomial
 from anyshape.sym.predicate import Divisible, Equal, Less, LessEqual, NotEqual, Predicate
-from anyshape.sym.rebuild import evaluated, substituted
+from anyshape.sym.rebuild import Substitution, evaluated, substituted
 from anyshape.sym.symbol import Symbol
 from anyshape.sym.syntax import Binary, Call, Name, Number, Tree, read_tree
 from anyshape.sym.terms import (
@@ -276,11 +276,13 @@ class Dim:
     # --- values ---------------------------------------------------------------------------------
 
     def substitute(self, replacements: Mapping[Symbol, Dim | int]) -> Dim:
-        """The dim with symbols replaced, all at once."""
+        """The dim with symbols replaced, all at once. Many dims share a `Substitution`."""
         if self.symbols.isdisjoint(replacements):
             return self
         if self.symbol is not None:
             return Dim.of(replacements[self.symbol])
+        if not isinstance(replacements, Substitution):
+            replacements = Substitution({s: Dim.of(size) for s, size in replacements.items()})
         return substituted(self, replacements)
 
     def evaluate(self, binding: Mapping[Symbol, int]) -> int:

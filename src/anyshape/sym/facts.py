@@ -12,7 +12,7 @@ The comment behind a fact is its provenance and is read back: who said so, in wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -55,15 +55,55 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class _Index:
+    """Where symbols are mentioned; the first of several declarations counts."""
+
+    axes: Mapping[Symbol, Axis]
+    order: Mapping[Symbol, int]
+    mentions: Mapping[Symbol, Sequence[int]]  # facts without symbols are about nothing
+
+    @staticmethod
+    def of(axes: Sequence[Axis], facts: Sequence[Fact]) -> _Index:
+        by_symbol = {axis.symbol: axis for axis in reversed(axes)}
+        order = {axis.symbol: number for number, axis in enumerate(axes)}
+        mentions: dict[Symbol, list[int]] = {}
+        for number, fact in enumerate(facts):
+            for symbol in fact.predicate.symbols:
+                mentions.setdefault(symbol, []).append(number)
+        return _Index(by_symbol, order, mentions)
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Declared axes and facts of one scope, in the order they were stated."""
 
     axes: tuple[Axis, ...] = ()
     facts: tuple[Fact, ...] = ()
+    _index: _Index | None = field(default=None, init=False, compare=False, repr=False)
 
     def axis(self, symbol: Symbol) -> Axis:
         """The declaration of a symbol; by default any size is allowed."""
-        return next((axis for axis in self.axes if axis.symbol is symbol), Axis(symbol.name))
+        return self._by_symbol.axes.get(symbol) or Axis(symbol.name)
+
+    def within(self, symbols: Set[Symbol]) -> Facts:
+        """What concerns these symbols and no others. It looks at no more than what mentions them:
+        thousands of kernels ask, each about a few of thousands of facts."""
+        index = self._by_symbol
+        axes = (index.axes[symbol] for symbol in symbols if symbol in index.axes)
+        numbers = {n for symbol in symbols for n in index.mentions.get(symbol, ())}
+        inside = (self.facts[n] for n in sorted(numbers))
+        return Facts(
+            tuple(sorted(axes, key=lambda axis: index.order[axis.symbol])),
+            tuple(fact for fact in inside if fact.predicate.symbols <= symbols),
+        )
+
+    @property
+    def _by_symbol(self) -> _Index:
+        index = self._index
+        if index is None:
+            index = _Index.of(self.axes, self.facts)
+            object.__setattr__(self, "_index", index)
+        return index
 
     def substitute(self, dims: Mapping[Symbol, Dim]) -> Facts:
         """Symbols replaced; what became trivially true or a repetition is left out."""

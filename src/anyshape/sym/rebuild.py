@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from anyshape.sym.dim import Dim
 
 
-def substituted(dim: Dim, replacements: Mapping[Symbol, Dim | int]) -> Dim:
+class Substitution(dict[Symbol, "Dim"]):
+    """Replacements that remember what became of dims: those that share parts are rebuilt once."""
+
+    def __init__(self, replacements: Mapping[Symbol, Dim]) -> None:
+        super().__init__(replacements)
+        self.dims: dict[Dim, Dim] = {}
+        self.factors: dict[Factor, Dim] = {}
+
+
+def substituted(dim: Dim, replacements: Substitution) -> Dim:
     """`dim` with symbols replaced, all at once, and simplified again."""
 
     def replace(factor: Factor) -> Dim:
@@ -24,9 +33,14 @@ def substituted(dim: Dim, replacements: Mapping[Symbol, Dim | int]) -> Dim:
             return dim.of(replacements.get(factor, factor))
         if factor.symbols.isdisjoint(replacements):
             return dim.of_factor(factor)
-        return with_args(factor, [arg.substitute(replacements) for arg in factor.args])
+        if factor not in replacements.factors:
+            args = [arg.substitute(replacements) for arg in factor.args]
+            replacements.factors[factor] = with_args(factor, args)
+        return replacements.factors[factor]
 
-    return map_factors(dim, replace)
+    if dim not in replacements.dims:
+        replacements.dims[dim] = map_factors(dim, replace)
+    return replacements.dims[dim]
 
 
 def map_factors(dim: Dim, change: Callable[[Factor], Dim]) -> Dim:

@@ -10,8 +10,10 @@ from tests.unit.codegen import kernels
 from tests.unit.codegen.elf_edit import ElfEdit
 
 from anyshape.base.errors import CompileError, UndefinedSymbolError
+from anyshape.codegen.cache import object_key
 from anyshape.codegen.elf import undefined_symbols
 from anyshape.codegen.llvm.compile import Tuning, compile_object, kernel_name
+from anyshape.codegen.llvm.emitting import IntegerModule, compile_source
 from anyshape.codegen.llvm.target import NAMED_TARGETS, Target
 from anyshape.runtime import _native
 
@@ -77,6 +79,19 @@ def test_vectorizers_can_be_switched_off():
 
 
 # ---- errors ------------------------------------------------------------------------------------
+
+
+def test_integer_modules_are_left_as_they_are():
+    """Told by what the source is, not by what its text contains."""
+    target = NAMED_TARGETS["x86-64-avx512"]
+    whole = compile_source(kernels.ADD, target)
+    plain = compile_source(IntegerModule(kernels.ADD), target)
+    assert whole == compile_object(kernels.ADD, target)
+    assert plain == compile_object(kernels.ADD, target, optimize=False)
+    assert whole != plain
+    assert object_key(kernels.ADD, target, Tuning()) != object_key(
+        IntegerModule(kernels.ADD), target, Tuning()
+    )
 
 
 def test_syntax_error_names_the_kernel_and_the_line():

@@ -14,7 +14,7 @@ from tests.unit.codegen.emit import examples
 from anyshape.base.errors import CompileError, UndefinedSymbolError
 from anyshape.codegen.llvm import wire, workers
 from anyshape.codegen.llvm.compile import Tuning, compile_object
-from anyshape.codegen.llvm.emitting import llvm_text
+from anyshape.codegen.llvm.emitting import IntegerModule, llvm_text
 from anyshape.codegen.llvm.target import NAMED_TARGETS
 from anyshape.codegen.llvm.worker import serve
 from anyshape.codegen.llvm.workers import compile_many
@@ -75,7 +75,7 @@ def test_threads_that_cannot_start(monkeypatch: pytest.MonkeyPatch, eager: None)
 def test_workers_do_the_work(monkeypatch: pytest.MonkeyPatch, only_workers: None):
     target, tuning = NAMED_TARGETS["aarch64-neon"], Tuning(loop_vectorize=False)
     expected = [compile_object(text, target, tuning) for text in TEXTS[:4]]
-    monkeypatch.setattr(workers, "compile_object", None)  # all that the calling thread could use
+    monkeypatch.setattr(workers, "compile_source", None)  # all that the calling thread could use
     assert compile_many(TEXTS[:4], target, cpus=2, tuning=tuning) == expected
 
 
@@ -100,7 +100,7 @@ def test_kernels_are_emitted_by_workers(monkeypatch: pytest.MonkeyPatch, only_wo
     target = NAMED_TARGETS["x86-64-avx2"]
     sources = [examples.softmax_kernel(), kernels.ADD, examples.column_kernel("add", f32)]
     expected = [compile_object(llvm_text(source, target), target) for source in sources]
-    monkeypatch.setattr(workers, "llvm_text", None)
+    monkeypatch.setattr(workers, "compile_source", None)
     assert compile_many(sources, target, cpus=2) == expected
 
 
@@ -217,3 +217,5 @@ def test_kernels_survive_the_wire():
     kernel = examples.column_kernel("add", f32)
     assert wire.decode_source(wire.encode_source(kernel)) == kernel
     assert wire.decode_source(wire.encode_source("text")) == "text"
+    module = IntegerModule("text")
+    assert wire.decode_source(wire.encode_source(module)) == module

@@ -15,7 +15,7 @@ from anyshape.loop import Apply, Buffer, For, Kernel, Let, Literal, Load, Local,
 from anyshape.lower.effort import Effort, Variant
 from anyshape.lower.kernel import Known, Lowered, lower_region
 from anyshape.lower.tiling import Tiling
-from anyshape.plan.costs import MachineCosts
+from anyshape.plan.costs import Costing, MachineCosts
 from anyshape.sym import Dim, Facts, Symbol
 
 T, J = Symbol("t"), Symbol("j")
@@ -120,3 +120,38 @@ def test_threads_share_whole_tasks():
     ]  # fmt: skip
     assert ps(costs.shared(effort, N), 3) == alone // 3 * 2
     assert ps(costs.shared(effort, N), 0) == 0
+
+
+# --- sizes of the kernel's own --------------------------------------------------------------------
+
+
+def regions_of(*axes: str) -> list[Region]:
+    texts = (f"graph g(x: f32[{a}]) -> f32[{a}] {{\n  %0 = relu(x) : f32[{a}]" for a in axes)
+    return [parse(f"{text}\n  return %0\n}}\n").body for text in texts]
+
+
+def test_steps_that_share_a_kernel_share_their_formulas() -> None:
+    known: Known = {}
+    costing = Costing(COSTS)
+    regions = regions_of("n", "m", "n + 6")
+    ways = [costing.ways(lower_region(r, Facts(), known=known), r) for r in regions]
+    assert ways[0].choices is ways[1].choices
+    assert [str(dim) for way in ways for _, dim in way.sizes] == ["n", "m", "n + 6"]
+
+
+def test_sizes_that_say_nothing_of_the_graphs_leave_it_in_the_graphs() -> None:
+    """A kernel of `2*n` elements, told only that: its effort cannot be said in its own size."""
+    (region,) = regions_of("n")
+    lowered = lower_region(region, Facts())
+    own = Costing(COSTS).ways(lowered, region)
+    doubled = Costing(COSTS).ways(replace(lowered, sizes=(2 * Dim.of("n"),)), region)
+    assert own.sizes
+    assert not doubled.sizes
+    (own_choice,), (choice,) = own.choices, doubled.choices
+    (size,) = lowered.kernel.sizes
+    assert choice.tasks.evaluate({Symbol("n"): 9000}) == own_choice.tasks.evaluate({size: 18_000})
+    extra = choice.tasks.evaluate({Symbol("n"): 9000}) - own_choice.tasks.evaluate({size: 9000})
+    difference = choice.alone.evaluate({Symbol("n"): 9000}) - own_choice.alone.evaluate(
+        {size: 9000}
+    )
+    assert difference == extra * COSTS.task // 1000

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from itertools import pairwise
 from random import Random
+from typing import Any
 
 import pytest
 
 from anyshape.base.errors import DimTooLargeError
 from anyshape.sym import Answer, Axis, Dim, LessEqual, Prover, Symbol, bcast, maximum, minimum
 from anyshape.sym.decide import decider as decider_module
+from anyshape.sym.decide import prover as prover_module
+from anyshape.sym.decide.decider import Decider
 from anyshape.sym.decide.effort import Effort, Exhausted
 from anyshape.sym.decide.statements import NEAR
 from anyshape.sym.predicate import Predicate
@@ -203,3 +206,57 @@ def test_what_cannot_be_written_down_refutes_nothing(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("anyshape.sym.dim.MAX_TERMS", 1)
     question = parse_predicate("d*d == 9")
     assert prover.proves(question) is Answer.UNKNOWN
+
+
+def test_facts_that_differ_in_names_share_a_decider(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the ends of the chain differ from its middle."""
+    made: list[Decider] = []
+
+    class Counted(Decider):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            made.append(self)
+
+    monkeypatch.setattr(prover_module, "Decider", Counted)
+    prover = chain(2000)
+    for n in range(1998):
+        assert prover.proves(parse_predicate(f"a{n} <= a{n + 2}")) is Answer.TRUE
+        assert prover.proves(parse_predicate(f"a{n + 1} == 1")) is Answer.UNKNOWN
+    assert len(made) <= 4 * NEAR
+
+
+def test_a_symbol_of_which_nothing_is_said_keeps_apart() -> None:
+    prover = chain(60)
+    assert prover.proves(parse_predicate("a30 <= a31 + other")) is Answer.TRUE
+    assert prover.proves(parse_predicate("a30 <= other")) is Answer.UNKNOWN
+    for name in ("n00", "n07", "`?00`"):  # as a decider may call an axis itself
+        assert prover.proves(parse_predicate(f"{name} <= a31")) is Answer.UNKNOWN
+        assert prover.proves(parse_predicate(f"a30 <= a31 + {name}")) is Answer.TRUE
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_other_names_have_the_same_answers(seed: int) -> None:
+    """Which facts a question sees, and what follows from them, does not depend on names."""
+    random = Random(seed)
+    given = [Symbol(f"s{n}") for n in range(40)]
+    others = [Dim.of(f"t{n}") for n in random.sample(range(40), 40)]
+    renamed = dict(zip(given, others, strict=True))
+    axes = [
+        Axis(s.name, min=random.randint(0, 3), multiple_of=random.choice((1, 2))) for s in given
+    ]
+    forms = ("{} <= {}", "{} == 2*{}", "{} % 4 == {} % 2", "{} + 1 <= {}")
+    pairs = [sorted(random.sample(range(40), 2)) for _ in range(30)]
+    facts = [
+        parse_predicate(random.choice(forms[:1] * 4 + forms).format(*(given[i] for i in pair)))
+        for pair in pairs
+    ]
+    one = Prover(axes, facts)
+    two = Prover(
+        [Axis(str(renamed[a.symbol]), min=a.min, multiple_of=a.multiple_of) for a in axes],
+        [fact.substitute(renamed) for fact in facts],
+    )
+    for _ in range(40):
+        a, b = random.sample(given, 2)
+        question = LessEqual(Dim.of(a), Dim.of(b) + random.randint(0, 2))
+        assert one.proves(question) is two.proves(question.substitute(renamed)), question
+        assert one.bounds(question.rhs) == two.bounds(question.rhs.substitute(renamed))

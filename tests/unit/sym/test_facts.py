@@ -1,5 +1,7 @@
 """Facts as a value and as text."""
 
+from itertools import pairwise
+
 import pytest
 
 from anyshape.base.lexer import Cursor
@@ -73,3 +75,26 @@ def test_provenance_is_read_back_whatever_its_words(words: str, where: str) -> N
     fact = Fact(parse_predicate("a == b"), Origin.OP, words, where)
     (again,) = read_facts(Cursor(Facts((), (fact,)).as_text())).facts
     assert (again, again.where) == (fact, where)
+
+
+def test_facts_within_symbols_concern_nothing_else() -> None:
+    seq, heads = Symbol("seq"), Symbol("heads")
+    within = FACTS.within({heads, seq})
+    assert [axis.name for axis in within.axes] == ["seq"]
+    assert [str(fact) for fact in within.facts] == ["seq % heads == 0"]
+    assert FACTS.within(frozenset()) == Facts()
+
+
+def test_facts_within_keep_their_order() -> None:
+    names = [f"a{n}" for n in range(40)]
+    facts = [Fact(parse_predicate(f"{a} <= {b}")) for a, b in pairwise(names)]
+    whole = Facts(tuple(map(Axis, names)), tuple(facts))
+    assert whole.within({Symbol(name) for name in reversed(names)}) == whole
+    few = whole.within({Symbol(name) for name in ("a7", "a6", "a5", "a20")})
+    assert [axis.name for axis in few.axes] == ["a5", "a6", "a7", "a20"]
+    assert [str(fact) for fact in few.facts] == ["a5 <= a6", "a6 <= a7"]
+
+
+def test_of_two_declarations_the_first_counts() -> None:
+    facts = Facts((Axis("n", min=3), Axis("n", min=5)))
+    assert facts.axis(Symbol("n")).min == 3

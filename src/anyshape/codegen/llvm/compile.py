@@ -42,19 +42,15 @@ class Tuning:
 
 DEFAULT_TUNING = Tuning()
 
-OVERFLOW_CHECK = ".with.overflow."
-"""Code with these is level 2's, and is not optimised. It is straight-line and computes each value
-once as it is written: LLVM's passes make it no shorter, and take three times as long as all the
-rest. One even breaks it: SLP gathers the flags in masks, and for AVX-512 LLVM 22 then reads a mask
-register that nothing has written."""
 
-
-def compile_object(llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNING) -> bytes:
+def compile_object(
+    llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNING, *, optimize: bool = True
+) -> bytes:
     """Compile one module. Raises `CompileError` with the name of its first public function."""
     kernel = kernel_name(llvm_text)
     with _errors_name(kernel), _Session(load_llvm(), target, tuning) as session:
         module = session.parse(llvm_text)
-        if OVERFLOW_CHECK not in llvm_text:
+        if optimize:
             session.optimize(module)
         module = session.with_plain_stores(module)
         if calls := _memory_calls(module):

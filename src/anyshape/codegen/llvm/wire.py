@@ -1,7 +1,7 @@
 """How a process talks to its compile workers: frames on pipes, each a length and that many bytes.
 
 The parent sends one frame of settings, then one per source; the worker answers each source with a
-frame whose first byte says whether object code or a description of the error follows. Kernels are
+frame whose first byte says whether object code or a description of the error follows. Sources are
 pickled: both ends are the same program, and nobody else has the pipe.
 """
 
@@ -20,7 +20,6 @@ from anyshape.codegen.llvm.target import Target
 
 _LENGTH = struct.Struct("<Q")
 _OBJECT, _ERROR = b"o", b"e"
-_TEXT, _KERNEL = b"t", b"k"
 
 
 def send(stream: IO[bytes], payload: bytes) -> None:
@@ -55,12 +54,12 @@ def decode_settings(payload: bytes) -> tuple[Target, Tuning]:
 
 def encode_source(source: Source) -> bytes:
     """A request."""
-    return _TEXT + source.encode() if isinstance(source, str) else _KERNEL + pickle.dumps(source)
+    return pickle.dumps(source)
 
 
 def decode_source(payload: bytes) -> Source:
     """The inverse."""
-    return payload[1:].decode() if payload[:1] == _TEXT else pickle.loads(payload[1:])
+    return pickle.loads(payload)
 
 
 def encode_result(result: bytes | CompileError) -> bytes:

@@ -9,8 +9,8 @@ import os
 from typing import IO
 
 from anyshape.base.errors import CompileError
-from anyshape.codegen.llvm.compile import Tuning, compile_object
-from anyshape.codegen.llvm.emitting import Source, llvm_text
+from anyshape.codegen.llvm.compile import Tuning
+from anyshape.codegen.llvm.emitting import Source, compile_source
 from anyshape.codegen.llvm.target import Target
 from anyshape.codegen.llvm.wire import (
     decode_settings,
@@ -34,7 +34,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
 
 def _compile(source: Source, target: Target, tuning: Tuning) -> bytes | CompileError:
     try:
-        return compile_object(llvm_text(source, target), target, tuning)
+        return compile_source(source, target, tuning)
     except CompileError as error:
         return error
 

@@ -22,8 +22,8 @@ from typing import TypeAlias
 
 from anyshape.base.errors import CompileError
 from anyshape.base.fork_lock import fork_lock
-from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning, compile_object
-from anyshape.codegen.llvm.emitting import Source, llvm_text, source_name, source_text
+from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning
+from anyshape.codegen.llvm.emitting import Source, compile_source, source_name, source_text
 from anyshape.codegen.llvm.target import Target
 from anyshape.codegen.llvm.wire import (
     decode_result,
@@ -55,7 +55,7 @@ def compile_many(
     """The object code of each source, in order; after the first error nothing more is begun."""
 
     def compile_here(source: Source) -> bytes:
-        return compile_object(llvm_text(source, target), target, tuning)
+        return compile_source(source, target, tuning)
 
     batch = _Batch(sources, progress, keep)
     count = _worker_count(len(sources), cpus)

@@ -31,6 +31,22 @@ Program::Program(ProgramDescription description) : description_(std::move(descri
         block_begins_.push_back(block_begins_.back() + step.block.size());
     }
     number_arena_buffers();
+    count_addresses();
+}
+
+void Program::count_addresses() {
+    std::vector<BufferKind> kinds;  // of what a buffer is a name for
+    for (const Buffer& buffer : description_.buffers) {
+        kinds.push_back(buffer.kind == BufferKind::alias ? kinds[buffer.of] : buffer.kind);
+    }
+    for (const Step& step : description_.steps) {
+        for (const Source& source : step.block) {
+            if (source.kind != SourceKind::address) continue;
+            const BufferKind kind = kinds[static_cast<std::size_t>(source.value)];
+            arena_addresses_ += kind == BufferKind::arena;
+            call_addresses_ += kind == BufferKind::input || kind == BufferKind::output;
+        }
+    }
 }
 
 void Program::number_arena_buffers() {

@@ -150,18 +150,25 @@ class Program {
     std::size_t block_begin(std::size_t step) const noexcept { return block_begins_[step]; }
     std::size_t block_words() const noexcept { return block_begins_.back(); }
 
+    // How many addresses in blocks are known with an arena, and with the memory of a call.
+    std::size_t arena_addresses() const noexcept { return arena_addresses_; }
+    std::size_t call_addresses() const noexcept { return call_addresses_; }
+
     // Arena buffers have numbers of their own, in which conflicts are told.
     const std::vector<std::uint32_t>& arena_buffers() const noexcept { return arena_buffers_; }
     const Conflicts& conflicts() const noexcept { return conflicts_; }
 
    private:
     void number_arena_buffers();
+    void count_addresses();
 
     ProgramDescription description_;
     std::vector<std::size_t> dim_begins_;
     std::vector<std::size_t> output_dim_begins_;
     std::vector<bool> is_start_;
     std::vector<std::size_t> block_begins_;
+    std::size_t arena_addresses_ = 0;
+    std::size_t call_addresses_ = 0;
     std::vector<std::uint32_t> arena_buffers_;
     Conflicts conflicts_;
 };

@@ -141,6 +141,7 @@ class Specializer {
 
     // The shapes that the caller sees must fit the memory that kernels write.
     void shape_outputs() {
+        result_.output_dims.reserve(program_.output_dim_begin(program_.outputs().size()));
         for (const Output& output : program_.outputs()) {
             std::optional<std::int64_t> bytes = output.type.bytes();
             for (const std::uint32_t dim : output.dims) {
@@ -193,6 +194,8 @@ class Specializer {
 
     void fill_blocks() {
         result_.block_image.reserve(program_.block_words());
+        result_.arena_patches.reserve(program_.arena_addresses());
+        result_.call_patches.reserve(program_.call_addresses());
         for (const Step& step : program_.steps()) {
             for (const Source& source : step.block) result_.block_image.push_back(value_of(source));
         }

@@ -2,18 +2,21 @@
 
 Immutable; `extended` makes a prover that knows more. As long as there are few facts, one decider
 takes all of them together. Where there are many, each question has a decider of the facts that are
-nearest to its symbols: leaving out facts can cost an answer, and never makes one wrong.
+nearest to its symbols: leaving out facts can cost an answer, and never makes one wrong. Facts that
+differ in nothing but names share a decider, which is asked in names of its own (`renamed.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
+from typing import TypeVar
 
 from anyshape.base.lazy import lazy_property
 from anyshape.sym.axis import Axis
 from anyshape.sym.decide.answer import Answer
 from anyshape.sym.decide.decider import Decider, structural
+from anyshape.sym.decide.renamed import NOT_RENAMED, Names, names_in, own_form, own_statements
 from anyshape.sym.decide.statements import Log, Statement, symbols_of
 from anyshape.sym.dim import Dim
 from anyshape.sym.predicate import Predicate
@@ -23,6 +26,9 @@ _FEW = 48
 """So many statements are taken together; of more, each question sees the nearest."""
 
 _MAX_DECIDERS = 256
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 class Prover:
@@ -41,11 +47,16 @@ class Prover:
         self._parent = parent if self._is_small else None
         self._tickets = parent._tickets if parent and not own else count()
         self._near: dict[tuple[int, ...], Decider] = {}
+        self._renamed: dict[tuple[int, ...], tuple[Decider, Names]] = {}
+        self._alike: dict[object, Decider] = {}
         self._extensions: dict[tuple[Statement, ...], Prover] = {}
         self._log: Log = parent._log_with(own) if parent else Log(own)
         self._checked: int = parent._checked if parent else 0  # so many contradict nothing
         if parent and not own:
             self._near = parent._near
+            self._renamed = parent._renamed
+        if parent and not self._is_small:
+            self._alike = parent._alike
 
     def extended(self, axes: Iterable[Axis] = (), facts: Iterable[Predicate] = ()) -> Prover:
         """One that knows more. For the same statements it is the same one, with its answers."""
@@ -72,11 +83,13 @@ class Prover:
         answer = structural(predicate)
         if answer is not None:
             return answer
-        return self.decider(predicate.symbols).proves(predicate)
+        decider, names = self._in_own_names(predicate.symbols)
+        return decider.proves(predicate.substitute(names))
 
     def bounds(self, dim: Dim) -> tuple[int | None, int | None]:
         """The least and greatest value that `dim` can have, as far as known; None is unbounded."""
-        return self.decider(dim.symbols).bounds(dim)
+        decider, names = self._in_own_names(dim.symbols)
+        return decider.bounds(dim.substitute(names))
 
     def normalize(self, dim: Dim) -> Dim:
         """An equal dim in the simplest form that the facts allow."""
@@ -91,7 +104,7 @@ class Prover:
         for number in range(self._checked, self._count):
             if number not in seen:
                 symbols = symbols_of(self._log.statements[number])
-                if self.decider(symbols).is_contradictory:
+                if self._in_own_names(symbols)[0].is_contradictory:
                     return True
                 seen.update(self._log.near(symbols, self._count))
         self._checked = self._count
@@ -107,15 +120,34 @@ class Prover:
     # --- deciders -------------------------------------------------------------------------------
 
     def decider(self, symbols: Iterable[Symbol]) -> Decider:
-        """Who answers questions about these symbols."""
+        """Who knows what is nearest to these symbols, under their names."""
         if self._is_small:
             return self._all
         numbers = self._log.near(symbols, self._count)
         if numbers not in self._near:
-            if len(self._near) >= _MAX_DECIDERS:
-                self._near.clear()
+            _make_room(self._near)
             self._near[numbers] = self._decider_of(numbers)
         return self._near[numbers]
+
+    def _in_own_names(self, symbols: frozenset[Symbol]) -> tuple[Decider, Names]:
+        """Who answers questions about these symbols, and the names that it has for them."""
+        if self._is_small:
+            return self._all, NOT_RENAMED
+        numbers = self._log.near(symbols, self._count)
+        if numbers not in self._renamed:
+            _make_room(self._renamed)
+            self._renamed[numbers] = self._shared_decider(numbers)
+        decider, names = self._renamed[numbers]
+        return decider, names_in(symbols, names)
+
+    def _shared_decider(self, numbers: Iterable[int]) -> tuple[Decider, Names]:
+        """The decider of statements that are these but for names."""
+        statements = [self._log.statements[number] for number in numbers]
+        names, form = own_form(statements)
+        if form not in self._alike:
+            _make_room(self._alike)
+            self._alike[form] = Decider(*own_statements(form))
+        return self._alike[form], names
 
     @property
     def _is_small(self) -> bool:
@@ -133,3 +165,9 @@ class Prover:
         axes = [statement for statement in statements if isinstance(statement, Axis)]
         facts = [statement for statement in statements if not isinstance(statement, Axis)]
         return Decider(axes, facts, before)
+
+
+def _make_room(known: dict[_Key, _Value]) -> None:
+    """What a prover remembers has an end."""
+    if len(known) >= _MAX_DECIDERS:
+        known.clear()

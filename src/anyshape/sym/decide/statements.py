@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from anyshape.sym.axis import Axis
 from anyshape.sym.predicate import Predicate
-from anyshape.sym.symbol import Symbol
+from anyshape.sym.symbol import Symbol, SymbolKey
 
 Statement = Axis | Predicate
 
@@ -41,14 +41,15 @@ class Log:
     def near(self, symbols: Iterable[Symbol], count: int) -> tuple[int, ...]:
         """The numbers of the nearest among the first `count` statements, in ascending order.
 
-        Symbols with few statements come first: what is said of all axes says little of one.
+        Symbols with few statements come first: what is said of all axes says little of one. Of
+        others, those that were mentioned first: which statements are near depends on no name.
         """
         near: set[int] = set()
         seen = set(symbols)
         ring = list(seen)
         while ring and len(near) < NEAR:
             following: set[Symbol] = set()
-            ring.sort(key=lambda symbol: (self._visible(symbol, count), symbol.sort_key))
+            ring.sort(key=lambda symbol: self._nearness(symbol, count))
             for symbol in ring:
                 for number in self._mentions.get(symbol, ())[: self._visible(symbol, count)]:
                     if len(near) >= NEAR:
@@ -58,6 +59,10 @@ class Log:
             ring = list(following - seen)
             seen |= following
         return tuple(sorted(near))
+
+    def _nearness(self, symbol: Symbol, count: int) -> tuple[int, int, SymbolKey]:
+        numbers = self._mentions.get(symbol, (count,))
+        return self._visible(symbol, count), numbers[0], symbol.sort_key
 
     def about(self, symbols: Iterable[Symbol], count: int) -> Sequence[int]:
         """The first few statements about whichever of these symbols has the fewest."""
