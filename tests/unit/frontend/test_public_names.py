@@ -9,6 +9,7 @@ NAMES = [
     "Cancellation",
     "Executable",
     "Jitted",
+    "KernelView",
     "Options",
     "ResultCache",
     "Specialization",
