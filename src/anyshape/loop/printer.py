@@ -7,6 +7,7 @@ back. As a key, it therefore tells apart whatever code may depend on.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, assert_never
 
 from anyshape.base.lexer import is_name, quoted
@@ -68,6 +69,7 @@ def _fact_lines(facts: Facts) -> Iterator[str]:
     yield from (f"fact {fact.predicate}" for fact in facts.facts)
 
 
+@lru_cache(maxsize=1 << 10)
 def _name(name: str) -> str:
     """In backquotes unless it is read back as a name."""
     return name if is_name(name) and name not in WORDS else quoted(name, "`")

@@ -117,8 +117,8 @@ def test_functions_of_the_runtime_have_loops_only() -> None:
                 text()
             assert str(caught.value) == (
                 f"kernel '{kernel.kernel.native}' has no {what}: it is a function of the native "
-                "runtime\nfix: skip kernels whose `kernel.native` is not empty; as_text() says "
-                "what they are given"
+                "runtime\nfix: skip those with a `kernel.native`; as_text() says what they are "
+                "given"
             )
 
 

@@ -60,7 +60,7 @@ class NotGeneratedError(AnyshapeError):
     def message(self) -> str:
         return joined(
             f"kernel '{self.kernel}' has no {self.what}: it is a function of the native runtime",
-            "fix: skip kernels whose `kernel.native` is not empty; as_text() says what they are given",
+            "fix: skip those with a `kernel.native`; as_text() says what they are given",
         )
 
 
