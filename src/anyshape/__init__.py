@@ -4,7 +4,7 @@ from anyshape import ir
 from anyshape.api import Jitted, compile, jit
 from anyshape.base import errors
 from anyshape.base.options import Options
-from anyshape.execute import Executable, ResultCache, Specialization
+from anyshape.execute import Executable, KernelView, ResultCache, Specialization
 from anyshape.frontend.builder import functions as _functions
 from anyshape.frontend.builder import random
 from anyshape.frontend.builder.assemble import concat, pad, repeat, split, stack
@@ -119,6 +119,7 @@ __all__ = [
     "Cancellation",
     "Executable",
     "Jitted",
+    "KernelView",
     "Options",
     "ResultCache",
     "Specialization",

@@ -1,7 +1,9 @@
 """Golden tests: text in, passes, text out.
 
 A file `*.ash` begins with the passes to run (`# RUN: canonicalize, fold`; `# RUN: print` for none),
-then has the input, a line of dashes, and the expected text. Write the expected texts anew with
+then has the input, a line of dashes, and the expected text. Behind the passes, `kernels avx2` means
+the loops of all kernels and variants, as they are for that instruction set. A file that begins with
+several such lines has an expected text for each. Write the expected texts anew with
 
     ANYSHAPE_UPDATE_GOLDEN=1 pytest tests/golden
 
@@ -11,21 +13,30 @@ and read the difference before keeping it.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from anyshape.cli.opt import passes_of as named_passes
+from anyshape.cli.opt import passes_of
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.text.parser import parse
 from anyshape.ir.verify import verify
-from anyshape.passes import Pass, run_passes
+from anyshape.loop import Kernel
+from anyshape.loop.parser import parse_kernel
+from anyshape.loop.verify import verify_kernel
+from anyshape.lower.tiling import tiling_for
+from anyshape.passes import run_passes
+from anyshape.plan.schedule import StepPlan, schedule
+from anyshape.sym import Fact
 
 HERE = Path(__file__).parent
-FILES = sorted(HERE.glob("*.ash"))
+FILES = sorted(HERE.rglob("*.ash"))
 SEPARATOR = "-" * 80 + "\n"
+RUN = "# RUN: "
 UPDATE = bool(os.environ.get("ANYSHAPE_UPDATE_GOLDEN"))
 
 
@@ -37,9 +48,21 @@ def weights() -> WeightStore:
     return store
 
 
-def passes_of(run_line: str) -> list[Pass]:
-    assert run_line.startswith("# RUN: "), "the first line says what to run"
-    return list(named_passes(run_line.removeprefix("# RUN: ")))
+def run_lines_and_input(head: str) -> tuple[list[str], str]:
+    """What to run, and on what: its lines are counted from the first behind the former."""
+    lines = head.splitlines(keepends=True)
+    runs = list(takewhile(lambda line: line.startswith(RUN), lines))
+    assert runs, "the first line says what to run"
+    return runs, "".join(lines[len(runs) :])
+
+
+def result_of(run_line: str, text: str) -> str:
+    """What the commands of one line make of the input."""
+    *names, last = [name.strip() for name in run_line.removeprefix(RUN).split(",")]
+    command, _, isa = last.partition(" ")
+    names += [] if command in ("print", "kernels") else [last]
+    graph = run_passes(read(text), passes_of(", ".join(names) or "print"), verify=True).graph
+    return kernel_texts(graph, isa) if command == "kernels" else graph_text(graph)
 
 
 def read(text: str) -> Graph:
@@ -50,19 +73,52 @@ def read(text: str) -> Graph:
     return graph
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def graph_text(graph: Graph) -> str:
+    text = graph.as_text()
+    assert parse(text, graph.weights) == graph, "the result prints and parses to itself"
+    return text
+
+
+def kernel_texts(graph: Graph, isa: str) -> str:
+    """Each kernel below a comment that names its step, and its variant if there are several."""
+    return "\n".join(
+        f"# {_title(step, way.variant.name)}\n{kernel_text(way.variant.kernel)}"
+        for step in schedule(graph, tiling_for(isa)).steps
+        for way in step.choices
+    )
+
+
+def _title(step: StepPlan, variant: str) -> str:
+    return step.name if len(step.choices) == 1 else f"{step.name}: {variant}"
+
+
+def kernel_text(kernel: Kernel) -> str:
+    verify_kernel(kernel)
+    text = kernel.as_text()
+    facts = tuple(Fact(fact.predicate) for fact in kernel.facts.facts)
+    plain = replace(kernel, facts=replace(kernel.facts, facts=facts))
+    assert parse_kernel(text) == plain, "the kernel prints and parses to itself"
+    return text
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_golden(path: Path):
-    head, _, expected = path.read_text().partition(SEPARATOR)
-    run_line, _, text = head.partition("\n")
-    before = read(text)
-    after = run_passes(before, passes_of(run_line), verify=True).graph
-    found = after.as_text()
-    assert parse(found, after.weights) == after, "the result prints and parses to itself"
+    head, *expected = path.read_text().split(SEPARATOR)
+    runs, text = run_lines_and_input(head)
+    found = [result_of(line, text) for line in runs]
     if UPDATE:
-        path.write_text(head + SEPARATOR + found)
+        path.write_text(SEPARATOR.join((head, *found)))
     else:
         assert found == expected, f"{path.name} differs; see ANYSHAPE_UPDATE_GOLDEN"
 
 
-def test_there_are_files():
-    assert len(FILES) > 10
+@pytest.mark.parametrize("folder", ["", "kernels"])
+def test_there_are_files(folder: str):
+    assert len([path for path in FILES if path.parent == HERE / folder]) > 20
+
+
+def test_instruction_sets_of_a_file_differ():
+    """Where loops are the same for all, one is enough."""
+    for path in FILES:
+        _, *expected = path.read_text().split(SEPARATOR)
+        assert len(set(expected)) == len(expected), path.name

@@ -12,6 +12,7 @@ from contextlib import suppress
 from threading import Lock  # noqa: TID251  of a Compiler, which no child uses
 
 from anyshape.codegen.cache import ObjectCache, object_key
+from anyshape.codegen.listings import Listings
 from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning
 from anyshape.codegen.llvm.emitting import Source
 from anyshape.codegen.llvm.target import Target
@@ -41,6 +42,11 @@ class Compiler:
         self._cache = cache
         self._lock = Lock()
         self._objects: dict[str, Future[bytes]] = {}
+
+    @property
+    def listings(self) -> Listings:
+        """Shows what is compiled, without the objects that a Compiler holds."""
+        return Listings(self.target, self.tuning)
 
     def key(self, source: Source) -> str:
         """Equal only for equal code."""

@@ -6,6 +6,7 @@ from anyshape.execute.choices import ChoiceArguments, Choices, ExecutorName
 from anyshape.execute.compile import EXECUTORS, compile_graph
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import ExecutableMemory, Run, StepRun
+from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.reports import CostReport, MemoryReport, StepCost, StepReport, VariantCost
 from anyshape.execute.result_cache import ResultCache
 from anyshape.execute.specialization import Specialization
@@ -20,6 +21,7 @@ __all__ = [
     "Executable",
     "ExecutableMemory",
     "ExecutorName",
+    "KernelView",
     "MemoryReport",
     "ResultCache",
     "Run",

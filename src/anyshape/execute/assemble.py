@@ -10,6 +10,7 @@ from itertools import accumulate, islice
 import numpy as np
 
 from anyshape.codegen.compiler import Compiler
+from anyshape.codegen.listings import Listings
 from anyshape.codegen.llvm.emitting import KERNEL
 from anyshape.execute.library import Origins, loaded_code
 from anyshape.ir.literal import TensorLiteral
@@ -66,6 +67,7 @@ class Assembled:
     kernels: tuple[Kernel, ...]
     code_bytes: int  # of the code's pages, each counted once
     origins: Origins
+    listings: Listings
 
 
 def assemble(
@@ -105,7 +107,7 @@ def assemble(
     )
     program = Program(description, (*codes, weights), options)
     code_bytes = sum(code.mapped_bytes for code in set(codes))
-    return Assembled(program, words, kernels, code_bytes, loaded.origins)
+    return Assembled(program, words, kernels, code_bytes, loaded.origins, compiler.listings)
 
 
 def _addresses(kernels: Sequence[Kernel], codes: Sequence[Code]) -> Iterator[int]:

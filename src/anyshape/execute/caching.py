@@ -14,6 +14,7 @@ from typing import Any
 from anyshape.base.errors import AnyshapeError, ResultCacheError
 from anyshape.execute.capabilities import all_nodes
 from anyshape.execute.executor import ExecutableMemory, Executor, Out, Steps
+from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.result_cache import Digest, ResultCache, ResultCounters, digest_of
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy
@@ -114,8 +115,12 @@ class CachingExecutor:
     def reserve(self, sizes: Mapping[str, int]) -> None:
         self.executor.reserve(sizes)
 
-    def kernels(self) -> KernelSummary:
-        return self.executor.kernels()
+    @property
+    def kernels(self) -> tuple[KernelView, ...]:
+        return self.executor.kernels
+
+    def kernel_summary(self) -> KernelSummary:
+        return self.executor.kernel_summary()
 
     def decisions(self) -> tuple[Decision, ...]:
         return self.executor.decisions()

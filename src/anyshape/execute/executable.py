@@ -14,6 +14,7 @@ from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.destinations import destinations, filled, unfit
 from anyshape.execute.executor import ExecutableMemory, Executor, StepRun
 from anyshape.execute.input_errors import in_words_of_model
+from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_torch, is_torch, readable, refuse_masked
 from anyshape.ir.graph import Graph
@@ -204,6 +205,12 @@ class Executable:
         """The graph as it is run: every `kernel` is one step."""
         return self.graph.as_text()
 
+    @property
+    def kernels(self) -> tuple[KernelView, ...]:
+        """What its steps run, each with its loops, LLVM IR and assembly as text; every variant,
+        and those of regions too."""
+        return self.executor.kernels
+
     def explain(self, **axes: int) -> Explanation:
         """What was done and refused, and why; at a binding, also its steps and its memory plan."""
         return Explanation(
@@ -211,7 +218,7 @@ class Executable:
             self.capabilities.executor,
             self.executor.threads,
             self.reports,
-            self.executor.kernels(),
+            self.executor.kernel_summary(),
             self._host_ops(),
             tuple(self.memory()._asdict().items()),
             self.specialize(**axes).as_text() if axes or self._has_one_shape() else None,

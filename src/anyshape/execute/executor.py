@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from anyshape.base.errors import AnyshapeError
 from anyshape.base.fork_lock import fork_lock
 from anyshape.execute.capabilities import Capabilities
+from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.specialization import Specialization
 from anyshape.ir.node import Node
 from anyshape.ir.rewrite import Decision
@@ -110,7 +111,12 @@ class Executor(Protocol):
 
     def memory(self) -> ExecutableMemory: ...
 
-    def kernels(self) -> KernelSummary: ...
+    @property
+    def kernels(self) -> tuple[KernelView, ...]:
+        """Every way to do each step, in the order of the schedule; none if nothing is compiled."""
+        ...
+
+    def kernel_summary(self) -> KernelSummary: ...
 
     def decisions(self) -> tuple[Decision, ...]:
         """What was done and refused after the passes, when memory was planned."""

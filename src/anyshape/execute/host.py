@@ -19,6 +19,7 @@ import numpy as np
 
 from anyshape.base.errors import AnyshapeError, FactViolationError, UnsupportedError, VerifyError
 from anyshape.execute.executor import ExecutableMemory, Executor, Out, RunCounter, StepRun, Steps
+from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.memory_limits import arrays_of_numpy
 from anyshape.execute.regions import HostStep, Make, RegionPlan, SegmentStep, Step, plan_graph
 from anyshape.execute.specialization import Specialization
@@ -180,9 +181,14 @@ class HostExecutor:
         """What all segments hold."""
         return ExecutableMemory(*map(sum, zip(*(s.memory() for s in self.segments), strict=True)))
 
-    def kernels(self) -> KernelSummary:
+    @property
+    def kernels(self) -> tuple[KernelView, ...]:
+        """Of all segments, inside regions too."""
+        return tuple(kernel for segment in self.segments for kernel in segment.kernels)
+
+    def kernel_summary(self) -> KernelSummary:
         """Of all segments; a kernel that two of them share is counted twice."""
-        found = (astuple(segment.kernels()) for segment in self.segments)
+        found = (astuple(segment.kernel_summary()) for segment in self.segments)
         return KernelSummary(*map(sum, zip(*found, strict=True)))
 
     def decisions(self) -> tuple[Decision, ...]:

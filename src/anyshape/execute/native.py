@@ -17,6 +17,7 @@ from anyshape.execute.assemble import Assembled
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Out, Run, StepRun, Steps
 from anyshape.execute.input_errors import too_large
+from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.memory_limits import memory_error
 from anyshape.execute.specialization import Specialization, split_buffers, weights_bytes
 from anyshape.execute.tensors import shape_of
@@ -24,7 +25,6 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Value
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import LARGEST_SIZE, Array
-from anyshape.loop.printer import kernel_text
 from anyshape.observe.explain import KernelSummary
 from anyshape.plan.schedule import Schedule, StepPlan, outputs_of
 from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
@@ -138,8 +138,17 @@ class NativeExecutor:
         code = self.assembled.code_bytes
         return ExecutableMemory(weights, code, metrics.bytes, metrics.idle_arena_bytes)
 
-    def kernels(self) -> KernelSummary:
-        distinct = {kernel_text(kernel) for kernel in self.assembled.kernels}
+    @property
+    def kernels(self) -> tuple[KernelView, ...]:
+        listings = self.assembled.listings
+        return tuple(
+            KernelView(step.name, way.variant.name, step.ops, way.variant.kernel, listings)
+            for step in self.plan.steps
+            for way in step.choices
+        )
+
+    def kernel_summary(self) -> KernelSummary:
+        distinct = {kernel.as_text() for kernel in self.assembled.kernels}
         steps, text_bytes = len(self.plan.steps), sum(map(len, distinct))
         code_bytes, origins = self.assembled.code_bytes, self.assembled.origins
         where = (origins.memory, origins.disk, origins.compiled)

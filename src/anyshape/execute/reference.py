@@ -15,6 +15,7 @@ import numpy as np
 from anyshape.base.errors import AnyshapeError, CapabilityError
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Out, RunCounter, StepRun, Steps
+from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.memory_limits import arrays_of_numpy
 from anyshape.execute.tensors import as_numpy
 from anyshape.ir.graph import Graph
@@ -96,7 +97,11 @@ class ReferenceExecutor:
     def memory(self) -> ExecutableMemory:
         return ExecutableMemory(0, 0, 0, 0)
 
-    def kernels(self) -> KernelSummary:
+    @property
+    def kernels(self) -> tuple[KernelView, ...]:
+        return ()
+
+    def kernel_summary(self) -> KernelSummary:
         return KernelSummary()
 
     def decisions(self) -> tuple[Decision, ...]:

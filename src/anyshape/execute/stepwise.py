@@ -12,6 +12,7 @@ from typing import Any, Final
 from anyshape.base.errors import InsufficientMemoryError, MemoryLimitError
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Out, RunCounter, Steps
+from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.native import NativeExecutor
 from anyshape.execute.specialization import Specialization
 from anyshape.ir.rewrite import Decision
@@ -70,8 +71,12 @@ class StepwiseExecutor:
     def memory(self) -> ExecutableMemory:
         return self._native.memory()
 
-    def kernels(self) -> KernelSummary:
-        return self._native.kernels()
+    @property
+    def kernels(self) -> tuple[KernelView, ...]:
+        return self._native.kernels
+
+    def kernel_summary(self) -> KernelSummary:
+        return self._native.kernel_summary()
 
     def decisions(self) -> tuple[Decision, ...]:
         return self._native.decisions()

@@ -8,7 +8,6 @@ from anyshape.loop.ir import (
     Copy,
     For,
     Guard,
-    Kernel,
     Let,
     Literal,
     Load,
@@ -23,6 +22,7 @@ from anyshape.loop.ir import (
     Store,
     Update,
 )
+from anyshape.loop.kernel import Kernel
 
 __all__ = [
     "Accumulator",

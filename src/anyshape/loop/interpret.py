@@ -19,7 +19,6 @@ from anyshape.loop.ir import (
     Copy,
     For,
     Guard,
-    Kernel,
     Let,
     Literal,
     Load,
@@ -34,6 +33,7 @@ from anyshape.loop.ir import (
     Update,
     neutral,
 )
+from anyshape.loop.kernel import Kernel
 from anyshape.loop.native import run_native
 from anyshape.sym import Symbol
 

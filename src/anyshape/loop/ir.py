@@ -1,18 +1,9 @@
-"""The loop IR: buffers, scalar expressions, statements, kernels.
+"""The loop IR: buffers, scalar expressions, statements. `kernel.py` puts them together.
 
-A kernel is a task loop around statements. Sizes are the kernel's own symbols `n0, n1, …`; loop
-indices are symbols too, so an index expression is a `Dim`, and whether an access is in bounds is a
-question for the same prover that decides shapes. Values are scalars: how many of them are computed
-at once is the emitter's business, and `For.vector` says only where that is allowed.
-
-    kernel (n0, n1; x: f32[n0, n1], out: f32[n0, n1] written) tasks t < n0 {
-      total: f32 = add over j < n1 vector {
-        total += x[t, j]
-      }
-      for j < n1 vector {
-        out[t, j] = div(x[t, j], total)
-      }
-    }
+Sizes are the kernel's own symbols `n0, n1, …`; loop indices are symbols too, so an index expression
+is a `Dim`, and whether an access is in bounds is a question for the same prover that decides
+shapes. Values are scalars: how many of them are computed at once is the emitter's business, and
+`For.vector` says only where that is allowed.
 """
 
 from __future__ import annotations
@@ -22,16 +13,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from anyshape.ir.types import DType, Shape, bool_, i64
-from anyshape.sym import Dim, Facts, Predicate, Symbol, ceildiv, product
+from anyshape.sym import Dim, Predicate, Symbol, ceildiv, product
 
 Index = tuple[Dim, ...]
-NO_FACTS = Facts()
 NEVER = Dim.of(0)
 
 STACK_BYTES = 8192
 """Scratch of constant size is on the stack, up to so many bytes each."""
 
 CACHE_LINE = 64
+
+ROW, COLUMN = Symbol("row"), Symbol("column")
+"""What text calls the indices of a matrix. Where it lies depends on no others of these names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +71,8 @@ class Literal:
 
     @staticmethod
     def of(value: float | int | bool, dtype: DType) -> Literal:
-        return Literal(str(float(value) if dtype.is_float else int(value)), dtype)
+        number = bool(value) if dtype is bool_ else value
+        return Literal(str(float(number) if dtype.is_float else int(number)), dtype)
 
     @property
     def value(self) -> float | int | bool:
@@ -315,42 +309,6 @@ class Prepare:
 
 
 Statement = Let | Bind | Store | Update | For | Copy | Multiply | Prepare
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """Buffers and sizes in the order of the argument block, and the work of one task.
-
-    Scratch belongs to one task at a time and is arbitrary when a task starts, unless a `Prepare`
-    filled it. Small scratch of constant size is on the stack; the rest is the worker's own part of
-    a *workspace*, whose address is given between those of the buffers and the sizes.
-
-    A *native* kernel has no body: it is a function of the runtime, by its name (`loop/native.py`).
-    """
-
-    buffers: tuple[Buffer, ...]
-    sizes: tuple[Symbol, ...]
-    task: Symbol
-    tasks: Dim
-    body: tuple[Statement, ...]
-    facts: Facts = NO_FACTS  # what holds of the sizes
-    scratch: tuple[Buffer, ...] = ()
-    streams: Dim = NEVER  # not 0 where results had better go past the caches: they are too large
-    native: str = ""
-    stack_bytes: int = STACK_BYTES
-
-    @property
-    def results(self) -> tuple[Buffer, ...]:
-        return tuple(buffer for buffer in self.buffers if buffer.written)
-
-    @property
-    def workspaces(self) -> tuple[Buffer, ...]:
-        """Scratch that is not on the stack."""
-        return tuple(buffer for buffer in self.scratch if not self.is_on_stack(buffer))
-
-    def is_on_stack(self, scratch: Buffer) -> bool:
-        size = scratch.bytes.constant
-        return size is not None and size <= self.stack_bytes
 
 
 def workspace_bytes(scratch: Buffer) -> Dim:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from anyshape.base.errors import VerifyError
-from anyshape.loop.ir import Bind, Copy, For, Kernel, Multiply, Number, Prepare, Statement, Store
+from anyshape.loop.ir import Bind, Copy, For, Multiply, Number, Prepare, Statement, Store
+from anyshape.loop.kernel import Kernel
 from anyshape.loop.rewrite import accesses, plain_dims
 from anyshape.sym import Symbol
 

@@ -1,24 +1,28 @@
 """Kernels as text, for reading, golden tests and as the key of compiled code.
 
-As a key, the text says everything that code may depend on: kernels with the same text are the same
-but for the provenance of their facts.
+The text says everything but the provenance of facts: `parser` has the grammar, and reads the kernel
+back. As a key, it therefore tells apart whatever code may depend on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, assert_never
 
-from anyshape.ir.types import shape_text
+from anyshape.base.lexer import is_name, quoted
+from anyshape.ir.types import DTYPES, shape_text
 from anyshape.loop.ir import (
+    COLUMN,
+    ROW,
     STACK_BYTES,
+    Accumulator,
     Apply,
     Bind,
     Buffer,
     Copy,
     For,
     Guard,
-    Kernel,
     Let,
     Literal,
     Load,
@@ -33,9 +37,17 @@ from anyshape.loop.ir import (
     Store,
     Update,
 )
-from anyshape.sym import Dim, Facts, product
+from anyshape.sym import Dim, Facts, Symbol, product
+
+if TYPE_CHECKING:
+    from anyshape.loop.kernel import Kernel
 
 INDENT = "  "
+
+WORDS: Final = frozenset(
+    {"axis", "fact", "scratch", "streams", "native", "stack", "for", "prepare", "index", "if"}
+).union(DTYPES)
+"""What a line or a value may begin with; something of that name is quoted."""
 
 
 def kernel_text(kernel: Kernel) -> str:
@@ -45,7 +57,7 @@ def kernel_text(kernel: Kernel) -> str:
     lines += [INDENT + line for line in _fact_lines(kernel.facts)]
     lines += [f"{INDENT}scratch {_buffer(buffer)}" for buffer in kernel.scratch]
     lines += [f"{INDENT}streams if {kernel.streams}"] * (kernel.streams != 0)
-    lines += [f"{INDENT}native {kernel.native}"] * bool(kernel.native)
+    lines += [f"{INDENT}native {_name(kernel.native)}"] * bool(kernel.native)
     lines += [f"{INDENT}stack {kernel.stack_bytes} bytes"] * (kernel.stack_bytes != STACK_BYTES)
     lines += [INDENT + line for statement in kernel.body for line in _lines(statement)]
     return "\n".join([*lines, "}"]) + "\n"
@@ -57,10 +69,21 @@ def _fact_lines(facts: Facts) -> Iterator[str]:
     yield from (f"fact {fact.predicate}" for fact in facts.facts)
 
 
+@lru_cache(maxsize=1 << 10)
+def _name(name: str) -> str:
+    """In backquotes unless it is read back as a name."""
+    return name if is_name(name) and name not in WORDS else quoted(name, "`")
+
+
+def _symbol(symbol: Symbol) -> str:
+    """Where a line begins with it; inside of dims no word is taken."""
+    return _name(symbol.name) if symbol.name in WORDS else str(symbol)
+
+
 def _buffer(buffer: Buffer) -> str:
     strides = "" if is_row_major(buffer) else f" strides {shape_text(buffer.strides)}"
     written = " written" if buffer.written else ""
-    return f"{buffer.name}: {buffer.dtype}{shape_text(buffer.shape)}{strides}{written}"
+    return f"{_name(buffer.name)}: {buffer.dtype}{shape_text(buffer.shape)}{strides}{written}"
 
 
 def is_row_major(buffer: Buffer) -> bool:
@@ -75,62 +98,71 @@ def row_major(shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
 def _lines(statement: Statement) -> Iterator[str]:
     match statement:
         case Let(local, value):
-            yield f"{local.name} = {scalar_text(value)}"
+            yield f"{_name(local.name)} = {scalar_text(value)}"
         case Bind(symbol, value, extent):
-            yield f"{symbol} = index {scalar_text(value)} < {extent}"
+            yield f"{_symbol(symbol)} = index {scalar_text(value)} < {extent}"
         case Store(buffer, index, value):
-            yield f"{buffer.name}{shape_text(index)} = {scalar_text(value)}"
+            yield f"{_name(buffer.name)}{shape_text(index)} = {scalar_text(value)}"
         case Update(local, value):
-            yield f"{local.name} <- {scalar_text(value)}"
+            yield f"{_name(local.name)} <- {scalar_text(value)}"
         case For():
             yield from _for_lines(statement)
         case Copy(target, source, rows, columns):
-            yield f"{target.name}{shape_text((rows, columns))} = {_matrix(source)}"
+            yield f"{_corner(target, rows, columns)} = {_matrix(source)}"
         case Multiply(tile, lhs, rhs, rows, columns, depth, padded):
-            size, kind = shape_text((rows, columns)), " padded" if padded else ""
-            yield f"{tile.name}{size} = {_matrix(lhs)} @ {_matrix(rhs)}{kind} over {depth}"
+            product = f"{_matrix(lhs)} @ {_matrix(rhs)}{' padded' if padded else ''}"
+            yield f"{_corner(tile, rows, columns)} = {product} over {depth}"
         case Prepare(keys, body):
-            yield f"prepare for {', '.join(map(str, keys))} {{"
+            yield f"prepare{' for ' if keys else ''}{', '.join(map(str, keys))} {{"
             yield from (INDENT + line for inner in body for line in _lines(inner))
             yield "}"
         case _:
             assert_never(statement)
 
 
+def _corner(scratch: Buffer, rows: Dim, columns: Dim) -> str:
+    """Its first rows and columns."""
+    return f"{_name(scratch.name)}[:{rows}, :{columns}]"
+
+
 def _matrix(matrix: Matrix) -> str:
     origin = f"{matrix.origin}: " if matrix.origin != 0 else ""
-    return f"{matrix.buffer.name}[{origin}{', '.join(map(_span, matrix.spans))}]"
+    return f"{_name(matrix.buffer.name)}[{origin}{', '.join(map(_span, matrix.spans))}]"
 
 
 def _span(span: Span) -> str:
     """Where element (row, column) is along an axis, how long that is, and how far its steps are."""
-    index = span.index(Dim.of("row"), Dim.of("column"))
+    index = span.index(Dim.of(ROW), Dim.of(COLUMN))
     return f"{index} of {span.extent} by {span.stride}"
 
 
 def _for_lines(loop: For) -> Iterator[str]:
-    states = "".join(f" {a.local.name}: {a.local.dtype} {a.op}" for a in loop.accumulators)
-    over = f" with{states}" if states else ""
-    yield f"for {loop.index} < {loop.extent}{' vector' if loop.vector else ''}{over} {{"
+    states = ", ".join(map(_accumulator, loop.accumulators))
+    kept = f" with {states}" if states else ""
+    yield f"for {loop.index} < {loop.extent}{' vector' if loop.vector else ''}{kept} {{"
     for statement in loop.body:
         yield from (INDENT + line for line in _lines(statement))
     yield "}"
 
 
+def _accumulator(state: Accumulator) -> str:
+    return f"{_name(state.local.name)}: {state.local.dtype} {state.op}"
+
+
 def scalar_text(value: Scalar) -> str:
     match value:
         case Load(buffer, index):
-            return f"{buffer.name}{shape_text(index)}"
+            return f"{_name(buffer.name)}{shape_text(index)}"
         case Literal(text, dtype):
             return f"{dtype} {text}"
         case Number(dim):
             return f"({dim})"
         case Local(name, _):
-            return name
+            return _name(name)
         case Apply(op, args, dtype):
             return f"{dtype} {op}({', '.join(map(scalar_text, args))})"
         case Guard(conditions, inside, outside):
             test = " and ".join(map(str, conditions))
-            return f"({scalar_text(inside)} if {test} else {scalar_text(outside)})"
+            return f"if {test} then {scalar_text(inside)} else {scalar_text(outside)}"
         case _:
             assert_never(value)

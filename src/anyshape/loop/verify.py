@@ -7,6 +7,7 @@ on its own, a copy or a product of matrices as a whole (`bounds.py`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -14,6 +15,8 @@ from typing import assert_never
 from anyshape.base.errors import VerifyError
 from anyshape.loop.bounds import bounds_of, ends_of, limits_of, work_of
 from anyshape.loop.ir import (
+    COLUMN,
+    ROW,
     Apply,
     Bind,
     Buffer,
@@ -21,7 +24,6 @@ from anyshape.loop.ir import (
     For,
     Guard,
     Index,
-    Kernel,
     Let,
     Literal,
     Load,
@@ -35,6 +37,7 @@ from anyshape.loop.ir import (
     Store,
     Update,
 )
+from anyshape.loop.kernel import Kernel
 from anyshape.loop.prepare import check_preparation
 from anyshape.loop.printer import is_row_major, scalar_text
 from anyshape.sym import Answer, Dim, Less, LessEqual, Predicate, Prover, Symbol
@@ -45,11 +48,21 @@ Unproved = Access | Copy | Multiply
 
 def verify_kernel(kernel: Kernel) -> list[Unproved]:
     """Raises VerifyError on a malformed kernel; returns what is not proved to stay in bounds."""
+    _check_given(kernel)
     start = Prover(kernel.facts.axes, [fact.predicate for fact in kernel.facts.facts])
     start = start.extended((), facts_of_task(kernel))
     around = _Around(kernel, _Known(start, frozenset(kernel.sizes)), {}, {})
     around.within(kernel.task, kernel.tasks).check(kernel.body)
     return list(around.unproved)
+
+
+def _check_given(kernel: Kernel) -> None:
+    """Names say what is meant, so none stands for two things."""
+    names = [buffer.name for buffer in (*kernel.buffers, *kernel.scratch)]
+    for given, kind in ((names, "buffer"), (kernel.sizes, "size")):
+        for name, times in Counter(given).items():
+            if times > 1:
+                raise VerifyError(f"{kind} '{name}'", "is given twice")
 
 
 def facts_of_task(kernel: Kernel) -> tuple[Predicate, ...]:
@@ -213,6 +226,9 @@ class _Around:
         given = (*self.kernel.buffers, *self.kernel.scratch)
         if matrix.buffer not in given or not is_row_major(matrix.buffer):
             raise VerifyError(f"buffer '{matrix.buffer.name}'", "is not given, or not dense")
+        for symbol in (ROW, COLUMN):
+            if any(symbol in dim.symbols for dim in matrix.dims):
+                raise VerifyError(f"matrix in '{matrix.buffer.name}'", f"depends on '{symbol}'")
 
     def _same(self, local: Local, value: Scalar) -> None:
         if local.dtype != value.dtype:

@@ -20,6 +20,9 @@ GROUPS_SHOWN = 8
 """How many groups a section of the text lists, the largest first; fields have them all."""
 
 
+_SHOWN_BY = "  shown by `executable.kernels`: each has as_text(), llvm() and assembly()"
+
+
 @dataclass(frozen=True, slots=True)
 class KernelSummary:
     """Steps of the schedule, distinct kernels among them, and where their code came from.
@@ -99,7 +102,7 @@ class Explanation:
             ("passes", _pass_table(self.passes)),
             ("done", self._listed(self.applied, "applied")),
             ("refused", self._listed(self.refused, "refused")),
-            ("kernels", [f"  {self.kernels}"]),
+            ("kernels", [f"  {self.kernels}", *[_SHOWN_BY] * (self.kernels.steps > 0)]),
             ("on the host", [f"  {op}: {count}" for op, count in self.host_ops] or ["  nothing"]),
             ("held between calls", [f"  {_words(what)}: {byte_text(n)}" for what, n in self.held]),
             ("at this binding", _indented(self.specialization)),

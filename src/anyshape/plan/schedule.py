@@ -73,11 +73,15 @@ class StepPlan:
     workspaces: tuple[tuple[int, ...], ...]
 
     @property
+    def ops(self) -> tuple[str, ...]:
+        """What the kernel computes, operands first; not its constants."""
+        nodes = (n for n in self.node.regions[0].nodes() if n.op is not PARAM)
+        return tuple(n.op.name for n in nodes if not isinstance(n.attrs, ConstantAttrs))
+
+    @property
     def name(self) -> str:
         """The ops that the kernel computes, as `dot+add+gelu`; of long chains the two ends."""
-        nodes = (n for n in self.node.regions[0].nodes() if n.op is not PARAM)
-        ops = [n.op.name for n in nodes if not isinstance(n.attrs, ConstantAttrs)]
-        distinct = list(dict.fromkeys(ops)) or ["copy"]
+        distinct = list(dict.fromkeys(self.ops)) or ["copy"]
         return "+".join(distinct if len(distinct) <= 4 else (*distinct[:2], "...", distinct[-1]))
 
     @property

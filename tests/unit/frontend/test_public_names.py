@@ -10,6 +10,7 @@ NAMES = [
     "Cancellation",
     "Executable",
     "Jitted",
+    "KernelView",
     "Options",
     "ResultCache",
     "Specialization",

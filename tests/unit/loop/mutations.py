@@ -60,10 +60,15 @@ def _tuple_changed(value: tuple[Any, ...], place: str) -> Iterator[tuple[str, An
             yield where, (*value[:number], changed, *value[number + 1 :])
 
 
+def _given_fields(value: Any) -> list[dataclasses.Field[Any]]:
+    """Those that make the value what it is; others only remember something about it."""
+    return [field for field in dataclasses.fields(value) if field.init]
+
+
 def _fields_changed(value: Any, place: str) -> Iterator[tuple[str, Any]]:
     kind = type(value)
     names_only = kind is Buffer and not place.startswith(DECLARED)
-    for field in dataclasses.fields(value):
+    for field in _given_fields(value):
         if (kind, field.name) not in IMPLIED and (field.name == "name" or not names_only):
             inner = f"{place}.{kind.__name__}.{field.name}"
             for where, changed in _changed(getattr(value, field.name), inner):

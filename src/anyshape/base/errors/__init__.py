@@ -26,6 +26,7 @@ from anyshape.base.errors.code import (
     CodeError,
     CompileError,
     MissingRuleError,
+    NotGeneratedError,
     UndefinedSymbolError,
 )
 from anyshape.base.errors.common import (
@@ -100,6 +101,7 @@ __all__ = [
     "InsufficientMemoryError",
     "MemoryLimitError",
     "MissingRuleError",
+    "NotGeneratedError",
     "OperandError",
     "OptionError",
     "OutOfMemoryError",

@@ -49,6 +49,21 @@ class MissingRuleError(CompileError):
         )
 
 
+class NotGeneratedError(AnyshapeError):
+    """A text of generated code that does not exist: the kernel is a function of the runtime."""
+
+    def __init__(self, kernel: str, what: str) -> None:
+        super().__init__(kernel, what)
+        self.kernel = kernel
+        self.what = what
+
+    def message(self) -> str:
+        return joined(
+            f"kernel '{self.kernel}' has no {self.what}: it is a function of the native runtime",
+            "fix: skip those with a `kernel.native`; as_text() says what they are given",
+        )
+
+
 class CodeError(AnyshapeError):
     """Object code that cannot be loaded, or that lacks a function."""
 

@@ -60,6 +60,7 @@ class TargetMachine(Resource, Protocol):
     target_data: object  # prints as the data layout
 
     def emit_object(self, module: Module) -> bytes: ...
+    def emit_assembly(self, module: Module) -> str: ...
 
 
 class TuningOptions(Resource, Protocol):

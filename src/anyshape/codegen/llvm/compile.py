@@ -47,18 +47,38 @@ def compile_object(
     llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNING, *, optimize: bool = True
 ) -> bytes:
     """Compile one module. Raises `CompileError` with the name of its first public function."""
-    kernel = kernel_name(llvm_text)
-    with _errors_name(kernel), _Session(load_llvm(), target, tuning) as session:
+    with _finished(llvm_text, target, tuning, optimize) as (machine, module):
+        elf_object = machine.emit_object(module)
+    if undefined := undefined_symbols(elf_object):
+        raise UndefinedSymbolError(kernel_name(llvm_text), undefined)
+    return elf_object
+
+
+def optimized_text(llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNING) -> str:
+    """LLVM IR as object code is made from it."""
+    with _finished(llvm_text, target, tuning) as (_, module):
+        return str(module)
+
+
+def assembly_text(llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNING) -> str:
+    """The instructions of the object code."""
+    with _finished(llvm_text, target, tuning) as (machine, module):
+        return machine.emit_assembly(module)
+
+
+@contextmanager
+def _finished(
+    llvm_text: str, target: Target, tuning: Tuning, optimize: bool = True
+) -> Generator[tuple[TargetMachine, Module]]:
+    """A module that is closed, and optimised unless it should not be; and what makes code of it."""
+    with _errors_name(kernel_name(llvm_text)), _Session(load_llvm(), target, tuning) as session:
         module = session.parse(llvm_text)
         if optimize:
             session.optimize(module)
         module = session.with_plain_stores(module)
         if calls := _memory_calls(module):
             module.link_in(session.parse(memory_calls_text(calls)))
-        elf_object = session.machine.emit_object(module)
-    if undefined := undefined_symbols(elf_object):
-        raise UndefinedSymbolError(kernel, undefined)
-    return elf_object
+        yield session.machine, module
 
 
 def kernel_name(llvm_text: str) -> str:
