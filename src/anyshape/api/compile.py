@@ -123,14 +123,14 @@ def compile(
             )
 
             shapes = axes, dynamic_shapes, names or {}
-            found = captured_model(source, args, kwargs or {}, *shapes, consume=consume)
-        donate = donated_names(found, choices.donate)
+            model = captured_model(source, args, kwargs or {}, *shapes, consume=consume)
+        donate = donated_names(model, choices.donate)
         if choices.result_cache is not None:
-            refuse_updates(found.imported)
+            refuse_updates(model.program)
             donate = ()  # an input that the model writes into is written after the call
-        with giving_up(source, found.imported) if consume else nullcontext():
-            executable = made(found.imported.graph, donate)
-        return CompiledModule(executable, found)
+        with giving_up(source, model.program) if consume else nullcontext():
+            executable = made(model.program.graph, donate)
+        return CompiledModule(executable, model)
     problem = f"is a {type(source).__name__}, no model"
     raise InputError("source", problem, "pass a Graph, a jitted function, or a torch module")
 

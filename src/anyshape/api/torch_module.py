@@ -13,16 +13,16 @@ from contextlib import nullcontext
 from typing import Any, assert_never
 
 import numpy as np
-from torch.utils import _pytree as pytree
 
 from anyshape.base.errors import OptionError, ResultCacheError
 from anyshape.base.fork_lock import call_lock
 from anyshape.execute import Executable
 from anyshape.execute.executor import StepRun
 from anyshape.execute.tensors import as_numpy, as_torch
-from anyshape.frontend.torch_export import CapturedModel
-from anyshape.frontend.torch_export.program import (
+from anyshape.frontend.builder.pytree import unflatten
+from anyshape.frontend.imported.program import (
     FixedResult,
+    ImportedModel,
     ImportedProgram,
     Returned,
     SizeInput,
@@ -43,7 +43,7 @@ class CompiledModule(Executable):
     torch tensors, or NumPy arrays if all tensors of the call were NumPy arrays.
     """
 
-    def __init__(self, executable: Executable, captured: CapturedModel) -> None:
+    def __init__(self, executable: Executable, model: ImportedModel) -> None:
         super().__init__(
             executable.source,
             executable.graph,
@@ -51,14 +51,14 @@ class CompiledModule(Executable):
             executable.executor,
             executable.bindings,
         )
-        self._form = captured.form
-        self._imported = captured.imported
-        self._state = dict(captured.imported.state)
+        self._signature = model.signature
+        self._program = model.program
+        self._state = dict(model.program.state)
         self._one_by_one = call_lock() if self._state else nullcontext()
-        self._passes_on = _passes_on(captured)
+        self._passes_on = _passes_on(model)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves = self._form.flatten(args, kwargs)
+        leaves = self._signature.flatten(args, kwargs)
         if self._passes_on:
             results = super().__call__(*leaves)
         else:
@@ -69,7 +69,7 @@ class CompiledModule(Executable):
 
     def steps(self, *args: Any, **kwargs: Any) -> Iterator[StepRun]:
         """One call, a step at a time; the state stays as it is."""
-        return super().steps(*self._arrays(self._form.flatten(args, kwargs)))
+        return super().steps(*self._arrays(self._signature.flatten(args, kwargs)))
 
     @property
     def state(self) -> dict[str, Array]:
@@ -80,19 +80,19 @@ class CompiledModule(Executable):
     # --- inside -------------------------------------------------------------------------------
 
     def _arrays(self, leaves: Sequence[Any]) -> list[Any]:
-        return graph_arrays(self._imported.sources, leaves, self._state)
+        return graph_arrays(self._program.sources, leaves, self._state)
 
     def _update(self, results: Sequence[Any], leaves: Sequence[Any]) -> None:
-        for name, number in self._imported.state_updates.items():
+        for name, number in self._program.state_updates.items():
             self._state[name] = results[number]
-        for leaf, number in self._imported.input_updates.items():
+        for leaf, number in self._program.input_updates.items():
             if results[number] is not leaves[leaf]:
                 leaves[leaf][...] = results[number]
 
     def _returned(self, results: Sequence[Any]) -> Any:
-        torch_out = not any(self._form.is_tensor)  # nothing else says what the caller wants
-        found = returned_leaves(self._imported.returned, results, torch_out=torch_out)
-        return pytree.tree_unflatten(found, self._imported.out_spec)
+        torch_out = not any(self._signature.is_tensor)  # nothing else says what the caller wants
+        leaves = returned_leaves(self._program.returned, results, torch_out=torch_out)
+        return unflatten(self._program.result_structure, leaves)
 
 
 def graph_arrays(
@@ -118,8 +118,8 @@ def returned_leaves(
     returned: Sequence[Returned], results: Sequence[Any], *, torch_out: bool
 ) -> list[Any]:
     """The leaves of what a model returns, from the results of its graph."""
-    found = [_leaf(item, results) for item in returned]
-    return [_as_tensor(leaf) for leaf in found] if torch_out else found
+    leaves = [_leaf(item, results) for item in returned]
+    return [_as_tensor(leaf) for leaf in leaves] if torch_out else leaves
 
 
 def _leaf(item: Returned, results: Sequence[Any]) -> Any:
@@ -138,7 +138,7 @@ def _leaf(item: Returned, results: Sequence[Any]) -> Any:
 
 
 def _laid_out(tensor: Any, strides: Sequence[int], offset: int) -> Any:
-    """A copy of a tensor with these strides, from this place on; stride 0 repeats an element."""
+    """A copy of a tensor with these strides, from this offset on; stride 0 repeats an element."""
     reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, strides, strict=True))
     memory = tensor.new_empty(max(offset + reach + 1, 0))
     once = tensor[tuple(slice(None) if stride else slice(0, 1) for stride in strides)]
@@ -157,22 +157,22 @@ def refuse_updates(imported: ImportedProgram) -> None:
         raise ResultCacheError(imported.graph.name, causes)
 
 
-def donated_names(captured: CapturedModel, names: Sequence[str]) -> tuple[str, ...]:
+def donated_names(model: ImportedModel, names: Sequence[str]) -> tuple[str, ...]:
     """The inputs of the graph that calls give up: all tensors in arguments of these names, buffers
     that the model updates, and inputs that it writes into."""
-    paths, imported = captured.form.paths, captured.imported
+    paths, program = model.signature.paths, model.program
     for name in names:
         if not any(_is_within(path, name) for path in paths):
-            raise OptionError("donate", name, f"an argument: {', '.join(captured.form.names)}")
-    named = zip(imported.graph.inputs, imported.sources, strict=True)
-    return tuple(name for name, source in named if _is_donated(source, captured, names))
+            raise OptionError("donate", name, f"an argument: {', '.join(model.signature.names)}")
+    named = zip(program.graph.inputs, program.sources, strict=True)
+    return tuple(name for name, source in named if _is_donated(source, model, names))
 
 
-def _is_donated(source: Source, captured: CapturedModel, names: Sequence[str]) -> bool:
+def _is_donated(source: Source, model: ImportedModel, names: Sequence[str]) -> bool:
     match source:
         case UserInput(leaf):
-            path = captured.form.paths[leaf]
-            written = leaf in captured.imported.input_updates
+            path = model.signature.paths[leaf]
+            written = leaf in model.program.input_updates
             return written or any(_is_within(path, name) for name in names)
         case SizeInput():
             return False
@@ -187,9 +187,9 @@ def _is_within(path: str, name: str) -> bool:
     return path == name or path.startswith((f"{name}.", f"{name}["))
 
 
-def _passes_on(captured: CapturedModel) -> bool:
+def _passes_on(model: ImportedModel) -> bool:
     """Whether the arrays of the graph are the leaves of a call, as they are."""
-    imported = captured.imported
-    leaves = len(captured.form.paths)
+    program = model.program
+    leaves = len(model.signature.paths)
     in_order = tuple(UserInput(leaf) for leaf in range(leaves))
-    return imported.sources == in_order and not imported.input_updates
+    return program.sources == in_order and not program.input_updates

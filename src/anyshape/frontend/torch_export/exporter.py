@@ -21,35 +21,28 @@ from torch.fx.experimental import _config as symbolic_config
 
 from anyshape.base.errors import AnyshapeError, TraceError
 from anyshape.base.location import Location
-from anyshape.frontend.torch_export.axes import NamedAxes, leaves_of
-from anyshape.frontend.torch_export.call_form import Parameters
-from anyshape.frontend.torch_export.conditions import Guard, model_guards
+from anyshape.frontend.aten.not_decomposed import NOT_DECOMPOSED
+from anyshape.frontend.imported.axes import NamedAxes
+from anyshape.frontend.imported.call_signature import Parameters
+from anyshape.frontend.imported.example import Example
+from anyshape.frontend.imported.program import ImportedProgram
 from anyshape.frontend.torch_export.examples import (
     check_one_size_each,
     example_sizes,
     own_sizes,
     with_sizes,
 )
-from anyshape.frontend.torch_export.export_errors import in_words_of_model, place_of_error
-from anyshape.frontend.torch_export.importer import import_exported
-from anyshape.frontend.torch_export.naming import Naming, naming_of
-from anyshape.frontend.torch_export.other_side import (
+from anyshape.frontend.torch_export.export_errors import in_words_of_model, location_of_error
+from anyshape.frontend.torch_export.guard_probe import (
     adds_none,
     answered_otherwise,
     leaving_out_one,
     without,
 )
-from anyshape.frontend.torch_export.program import ImportedProgram
+from anyshape.frontend.torch_export.guards import Guard, model_guards
+from anyshape.frontend.torch_export.importer import import_exported
+from anyshape.frontend.torch_export.naming import Naming, naming_of
 from anyshape.sym import Axis, Symbol
-
-KEPT = frozenset(
-    {"aten.scaled_dot_product_attention.default", "aten.layer_norm.default"}
-    | {"aten.rms_norm.default", "aten.gelu.default", "aten.silu.default", "aten.softmax.int"}
-    | {"aten.log_softmax.int", "aten.embedding.default", "aten.linear.default"}
-    | {"aten.matmul.default", "aten.addmm.default", "aten.stack.default", "aten.unbind.int"}
-    | {"aten.square.default", "aten.logsumexp.default"}
-)
-"""Ops that the importer takes whole although torch could take them apart."""
 
 ExampleCall = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -58,13 +51,13 @@ class Exporter:
     """Exports one module at examples of different sizes."""
 
     def __init__(
-        self, module: Any, parameters: Parameters, inputs: Mapping[str, Any], named: NamedAxes
+        self, module: Any, parameters: Parameters, example: Example, named: NamedAxes
     ) -> None:
-        check_one_size_each(inputs, named)
+        check_one_size_each(example, named)
         self.module = module
         self.name = type(module).__name__
         self.parameters = parameters
-        self.inputs = inputs
+        self.example = example
         self.named = named
         self.refused_at: Location | None = None
 
@@ -73,19 +66,19 @@ class Exporter:
         program, sizes = self._program()
         at = self.refused_at
         naming = naming_of(program, self.named, {}, torch_ranges=False, refused_at=at)
-        found = model_guards(program)
-        guards = found
-        for symbol, guard in self._leaving_out_one(naming, found):
+        recorded = model_guards(program)
+        guards = recorded
+        for symbol, guard in self._leaving_out_one(naming, recorded):
             with answered_otherwise(guard):
                 other = self._at(sizes)
             same = self._same_at_one(program, other, naming.at_size(symbol, 1))
-            if same and adds_none(found, model_guards(other)):
+            if same and adds_none(recorded, model_guards(other)):
                 guards = without(guards, guard)
         return import_exported(program, self.name, naming, guards, share=share)
 
     def imported_as(self, shapes: Any, names: Mapping[str, str], *, share: bool) -> ImportedProgram:
         """The program for the sizes that the user describes in torch's own form."""
-        program = _export(self.module, self.parameters.split(self.inputs), shapes)
+        program = _export(self.module, self.parameters.split(self.example.arguments), shapes)
         naming = naming_of(program, self.named, names, torch_ranges=True)
         return import_exported(program, self.name, naming, model_guards(program), share=share)
 
@@ -105,24 +98,24 @@ class Exporter:
         try:
             return self._at(sizes), sizes
         except Exception as error:
-            own = own_sizes(self.inputs, self.named)
+            own = own_sizes(self.example, self.named)
             if own == sizes or isinstance(error, TraceError):
                 raise
-            self.refused_at = place_of_error(error)
+            self.refused_at = location_of_error(error)
             return self._at(own), own
 
     def _at(self, sizes: Mapping[Symbol, int]) -> Any:
-        inputs = with_sizes(self.inputs, self.named, sizes)
-        call = self.parameters.split(inputs)
-        return _export(self.module, call, _dynamic_shapes(self.module, call, inputs, self.named))
+        example = with_sizes(self.example, self.named, sizes)
+        call = self.parameters.split(example.arguments)
+        return _export(self.module, call, _dynamic_shapes(self.module, call, example, self.named))
 
     def _leaving_out_one(
         self, naming: Naming, guards: Sequence[Guard]
     ) -> list[tuple[Symbol, Guard]]:
         """What the model's code says against size 1 of axes that may be 1."""
         allowed = {axis.symbol for axis in self.named.axes if axis.contains(1)}
-        found = ((naming.dims.get(name), g) for name, g in leaving_out_one(guards).items())
-        named = ((dim.symbol, guard) for dim, guard in found if dim is not None)
+        by_dim = ((naming.dims.get(name), g) for name, g in leaving_out_one(guards).items())
+        named = ((dim.symbol, guard) for dim, guard in by_dim if dim is not None)
         return [(symbol, guard) for symbol, guard in named if symbol in allowed]
 
 
@@ -163,15 +156,14 @@ def _any_size() -> AbstractContextManager[None]:
     return config.patch(backed_size_oblivious=True)
 
 
-def _dynamic_shapes(
-    module: Any, call: ExampleCall, inputs: Mapping[str, Any], named: NamedAxes
-) -> Any:
-    """torch's form of what is dynamic, built like the inputs."""
+def _dynamic_shapes(module: Any, call: ExampleCall, example: Example, named: NamedAxes) -> Any:
+    """torch's description of what is dynamic, built like the inputs."""
     axes = {axis.name: axis for axis in named.axes}
     shapes: Any = torch.export.ShapesCollection()
-    for (_, leaf), places in zip(leaves_of(inputs), named.leaves, strict=True):
-        if places:
-            names = {i: dim.symbol.name if dim.symbol else "" for i, dim in places.items()}
+    for leaf, input_axes in zip(example.leaves, named.inputs, strict=True):
+        if input_axes.dims:
+            dims = input_axes.dims.items()
+            names = {i: dim.symbol.name if dim.symbol else "" for i, dim in dims}
             shapes[leaf] = {i: _hint(name, axes) for i, name in names.items()}
     return shapes.dynamic_shapes(module, *call)
 
@@ -185,7 +177,7 @@ def _hint(name: str, axes: Mapping[str, Axis]) -> Any:
 def simplified(program: Any) -> Any:
     """Taken apart into the ops of the importer's table."""
     table: dict[Any, Callable[..., Any]] = torch.export.default_decompositions()
-    for op in [op for op in table if str(op) in KEPT]:
+    for op in [op for op in table if str(op) in NOT_DECOMPOSED]:
         del table[op]
     quiet = catch_warnings(action="ignore", category=FutureWarning)  # of torch, about itself
     with torch.no_grad(), _any_size(), quiet:

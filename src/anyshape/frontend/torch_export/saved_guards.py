@@ -14,7 +14,7 @@ import sympy  # pyright: ignore[reportMissingTypeStubs]  torch brings it
 from torch.utils._sympy.functions import FloorDiv, PythonMod
 
 from anyshape.base.errors import UnsupportedModelError
-from anyshape.frontend.torch_export.conditions import Guard
+from anyshape.frontend.torch_export.guards import Guard
 
 Sizes = Mapping[str, Sequence[Any]]
 """torch's sizes of the inputs, by path: `x`, `pair[0]`."""

@@ -16,27 +16,10 @@ from typing import Any, cast
 import torch
 
 from anyshape.base.location import Location
-from anyshape.frontend.builder.tracer import Tracer
-from anyshape.frontend.torch_export.folders import TORCH_FOLDER
-from anyshape.frontend.torch_export.symbols import dim_of
+from anyshape.frontend.aten.symbols import dim_of
+from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
+from anyshape.frontend.imported.conditions import AllOf, Condition, OneOf, negated
 from anyshape.sym import Dim, Equal, NotEqual, Predicate
-
-
-@dataclass(frozen=True, slots=True)
-class AllOf:
-    """Conditions that hold together."""
-
-    parts: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    """Conditions of which at least one holds."""
-
-    parts: tuple[Condition, ...]
-
-
-Condition = Predicate | bool | AllOf | OneOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +28,7 @@ class Guard:
     the condition before symbols turned out to be others, or numbers."""
 
     expression: Any
-    place: Location | None
+    location: Location | None
     met_as: str
 
 
@@ -55,11 +38,11 @@ def model_guards(program: Any) -> list[Guard]:
     if environment is None:
         return []
     replaced = environment.replacements  # symbols that turned out to be others
-    found = ((guard.expr, _place(guard.sloc)) for guard in environment.guards)
+    recorded = ((guard.expr, _location(guard.sloc)) for guard in environment.guards)
     return [
-        Guard(expression.xreplace(replaced).xreplace(replaced), place, str(expression))
-        for expression, place in found
-        if not _is_torch(place)
+        Guard(expression.xreplace(replaced).xreplace(replaced), location, str(expression))
+        for expression, location in recorded
+        if not _is_torch(location)
     ]
 
 
@@ -80,21 +63,15 @@ def shape_environment(program: Any) -> Any:
     return None
 
 
-def is_symbolic(size: Any) -> bool:
-    """Whether a size is an expression of torch's that has not turned out to be a number."""
-    own: Any = size
-    return isinstance(size, torch.SymInt) and not own.node.expr.is_Integer
-
-
-def _place(source: Any) -> Location | None:
+def _location(source: Any) -> Location | None:
     frame = source.framework_loc
     if frame is None or isinstance(frame, str):
         return None
     return Location(str(frame.filename), int(frame.lineno or 0))
 
 
-def _is_torch(place: Location | None) -> bool:
-    return place is None or place.file.startswith(TORCH_FOLDER)
+def _is_torch(location: Location | None) -> bool:
+    return location is None or location.file.startswith(TORCH_FOLDER)
 
 
 # --- conditions -----------------------------------------------------------------------------------
@@ -119,59 +96,3 @@ _RELATIONS: dict[str, Callable[[Dim, Dim], Predicate]] = {
     "Equality": Equal, "Unequality": NotEqual, "LessThan": operator.le,
     "StrictLessThan": operator.lt, "GreaterThan": operator.ge, "StrictGreaterThan": operator.gt,
 }  # fmt: skip
-
-
-def negated(condition: Condition) -> Condition:
-    match condition:
-        case bool():
-            return not condition
-        case AllOf(parts):
-            return OneOf(tuple(map(negated, parts)))
-        case OneOf(parts):
-            return AllOf(tuple(map(negated, parts)))
-        case _:
-            opposite = condition.negation
-            assert opposite is not None, f"torch makes no {type(condition).__name__}"
-            return opposite
-
-
-def require(tracer: Tracer, condition: Condition, why: str) -> None:
-    """Proven now, or checked by every call. Facts hold no alternatives: they must be decided."""
-    match condition:
-        case True:
-            pass
-        case AllOf(parts):
-            for part in parts:
-                require(tracer, part, why)
-        case OneOf(parts):
-            _require_one(tracer, parts, why)
-        case False:
-            raise tracer.refuse(f"{why}, which never holds", "change the condition in the model")
-        case _:
-            tracer.require(condition, why)
-
-
-def _require_one(tracer: Tracer, parts: tuple[Condition, ...], why: str) -> None:
-    open_ = [part for part in parts if not _refuted(tracer, part)]
-    if any(_proven(tracer, part) for part in open_):
-        return
-    if len(open_) != 1:
-        fix = "declare the axes so that one of the alternatives is known, or write two ifs"
-        raise tracer.refuse(f"{why}: either may hold, and that cannot be checked", fix)
-    require(tracer, open_[0], why)
-
-
-def _proven(tracer: Tracer, condition: Condition) -> bool:
-    match condition:
-        case bool():
-            return condition
-        case AllOf(parts):
-            return all(_proven(tracer, part) for part in parts)
-        case OneOf(parts):
-            return any(_proven(tracer, part) for part in parts)
-        case _:
-            return tracer.proves(condition)
-
-
-def _refuted(tracer: Tracer, condition: Condition) -> bool:
-    return _proven(tracer, negated(condition))

@@ -1,6 +1,6 @@
 """The importer's table, one file per family. Importing this package fills it."""
 
-from anyshape.frontend.torch_export.entries import (
+from anyshape.frontend.aten.entries import (
     control,
     convolutions,
     elementwise,

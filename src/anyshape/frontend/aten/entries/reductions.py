@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from anyshape.frontend.aten.calls import TABLE, Call, entry
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import reduce as red
 from anyshape.frontend.builder.axes import Axes, normal_axis
@@ -13,7 +14,6 @@ from anyshape.frontend.builder.convert import cast_to, widened
 from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.frontend.torch_export.calls import TABLE, Call, entry
 
 Function = Callable[..., Tensor]
 

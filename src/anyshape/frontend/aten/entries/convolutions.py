@@ -10,13 +10,13 @@ from functools import reduce
 from itertools import product
 from operator import add
 
+from anyshape.frontend.aten.calls import Call, entry
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder.dot import matmul
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.movement import moveaxis
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.frontend.torch_export.calls import Call, entry
 from anyshape.sym import Dim
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.unit.frontend.torch_export.cases import CASES, ELSEWHERE, op
-from tests.unit.frontend.torch_export.one_op import Case, Input, imported, run
+from tests.unit.frontend.aten.cases import CASES, ELSEWHERE, op
+from tests.unit.frontend.aten.one_op import Case, Input, imported, run
 
 from anyshape.execute import compile_graph
-from anyshape.frontend.torch_export.calls import TABLE
+from anyshape.frontend.aten.calls import TABLE
 
 BINDINGS = [{"n": 5, "m": 3, "k": 2}, {"n": 1, "m": 1, "k": 1}, {"n": 0, "m": 2, "k": 3},
             {"n": 37, "m": 5, "k": 4}]  # fmt: skip

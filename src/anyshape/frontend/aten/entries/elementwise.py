@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from anyshape.frontend.aten.calls import TABLE, Call, as_dtype, entry
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder.compound import relu
 from anyshape.frontend.builder.convert import ArrayLike, cast_to
 from anyshape.frontend.builder.movement import broadcast_to
 from anyshape.frontend.builder.source import full_like
 from anyshape.frontend.builder.tensor import Tensor
-from anyshape.frontend.torch_export.calls import TABLE, Call, as_dtype, entry
 from anyshape.ir.types import f32
 
 Function = Callable[..., Tensor]

@@ -1,7 +1,7 @@
 """Walks an fx graph: each node is looked up in the table and applied to what its arguments became.
 
 Used for whole programs and for the bodies of control flow. What the table lacks is collected
-first and reported at once, with counts and places.
+first and reported at once, with counts and locations.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import torch
 
 from anyshape.base.errors import UnsupportedModelError
 from anyshape.base.location import Location
+from anyshape.frontend.aten.calls import TABLE, Call
+from anyshape.frontend.aten.dtypes import from_torch
+from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
 from anyshape.frontend.builder.arrays import as_array
 from anyshape.frontend.builder.convert import asarray
-from anyshape.frontend.torch_export.calls import TABLE, Call
-from anyshape.frontend.torch_export.dtypes import from_torch
-from anyshape.frontend.torch_export.folders import TORCH_FOLDER
 
 
 def target_name(node: Any) -> str:
@@ -32,7 +32,7 @@ def check_known(module: Any) -> None:
     missing: dict[str, list[str]] = {}
     for node in _nodes(module):
         if node.op == "call_function" and target_name(node) not in TABLE:
-            missing.setdefault(target_name(node), []).append(str(place_of(node) or ""))
+            missing.setdefault(target_name(node), []).append(str(location_of(node) or ""))
     if missing:
         fix = "write these parts of the model with other ops, or ask for them to be added"
         raise UnsupportedModelError("the model", missing, fix)
@@ -51,13 +51,13 @@ class Walker:
     def __init__(self, module: Any) -> None:
         self.module = module
         self.values: dict[Any, Any] = {}
-        self.place: Location | None = None
+        self.location: Location | None = None
 
     def run(self) -> None:
         """Applies every node that is not an input."""
         for node in self.module.graph.nodes:
             if node.op == "call_function":
-                self.place = place_of(node) or self.place
+                self.location = location_of(node) or self.location
                 args, kwargs = self.argument(node.args), self.argument(node.kwargs)
                 self.values[node] = TABLE[target_name(node)](Call(node), *args, **kwargs)
             elif node.op == "get_attr":
@@ -81,10 +81,10 @@ class Walker:
         return from_torch(argument) if isinstance(argument, torch.dtype) else argument
 
     def _attribute(self, path: str) -> Any:
-        found: Any = self.module
+        part: Any = self.module
         for name in path.split("."):
-            found = getattr(found, name)
-        return Body(found) if isinstance(found, torch.fx.GraphModule) else asarray(as_array(found))
+            part = getattr(part, name)
+        return Body(part) if isinstance(part, torch.fx.GraphModule) else asarray(as_array(part))
 
 
 class Body:
@@ -104,9 +104,9 @@ class Body:
 _FRAME = re.compile(r'File "(.+?)", line (\d+)')
 
 
-def place_of(node: Any) -> Location | None:
+def location_of(node: Any) -> Location | None:
     """The line of the model that made a node: the innermost that torch recorded and is not its own,
     as the lines of its layers are."""
-    found = _FRAME.findall(node.meta.get("stack_trace") or "")
-    own = [frame for frame in found if not frame[0].startswith(TORCH_FOLDER)] or found
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    own = [frame for frame in frames if not frame[0].startswith(TORCH_FOLDER)] or frames
     return Location(own[-1][0], int(own[-1][1])) if own else None

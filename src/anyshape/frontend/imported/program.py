@@ -1,4 +1,4 @@
-"""A captured program as a graph, and how its inputs and results belong to the model's.
+"""An imported program as a graph, and how its inputs and results belong to the model's.
 
 The graph has tensors only. What else a model takes and gives is described beside it: containers,
 constants, sizes returned as integers, buffers that the model updates (the *state*), and inputs
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from anyshape.frontend.builder.pytree import Structure
+from anyshape.frontend.imported.call_signature import CallSignature
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import TensorLiteral, WeightRef
 from anyshape.ir.types import Array
@@ -86,10 +87,18 @@ class ImportedProgram:
     state: Mapping[str, Array]  # at the beginning
     state_updates: Mapping[str, int]  # the result that each buffer becomes
     input_updates: Mapping[int, int]  # the result that is written into the input at a leaf
-    out_spec: Any  # torch's TreeSpec of what the model returns
+    result_structure: Structure  # the containers around what the model returns
     constants: Mapping[str, TensorLiteral | WeightRef]  # what the model's tensors became, by name
 
     def constant(self, name: str) -> Array:
         """The elements of one of the model's tensors, wherever they are kept by now."""
         value = self.constants[name]
         return value.array if isinstance(value, TensorLiteral) else self.graph.weights.array(value)
+
+
+@dataclass(frozen=True)
+class ImportedModel:
+    """A model's program, and how users call it."""
+
+    program: ImportedProgram
+    signature: CallSignature

@@ -17,18 +17,18 @@ from typing import Any
 import sympy  # pyright: ignore[reportMissingTypeStubs]  torch brings it
 import torch
 
-from anyshape.frontend.torch_export.conditions import Guard
-from anyshape.frontend.torch_export.folders import TORCH_FOLDER
+from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
+from anyshape.frontend.torch_export.guards import Guard
 
 
 def leaving_out_one(guards: Sequence[Guard]) -> dict[str, Guard]:
     """By symbol, a condition on it alone that its size 1 does not meet, if there is only one."""
-    found: dict[str, dict[str, Guard]] = {}
+    by_symbol: dict[str, dict[str, Guard]] = {}
     for guard in guards:
         symbols = list(guard.expression.free_symbols)
         if len(symbols) == 1 and guard.expression.subs(symbols[0], 1) == sympy.false:
-            found.setdefault(symbols[0].name, {})[str(guard.expression)] = guard
-    return {name: next(iter(kinds.values())) for name, kinds in found.items() if len(kinds) == 1}
+            by_symbol.setdefault(symbols[0].name, {})[str(guard.expression)] = guard
+    return {name: next(iter(each.values())) for name, each in by_symbol.items() if len(each) == 1}
 
 
 @contextmanager

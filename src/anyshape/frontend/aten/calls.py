@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from anyshape.frontend.aten.dtypes import common_dtype, dtype_of_meta
 from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to, size_value
 from anyshape.frontend.builder.tensor import Tensor
-from anyshape.frontend.torch_export.dtypes import common_dtype, dtype_of_meta
 from anyshape.ir.types import DType, f32, f64
 from anyshape.sym import Dim
 

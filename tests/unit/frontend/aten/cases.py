@@ -7,7 +7,7 @@ import operator
 from typing import Any
 
 import torch
-from tests.unit.frontend.torch_export.one_op import Case, Input
+from tests.unit.frontend.aten.one_op import Case, Input
 
 aten: Any = torch.ops.aten
 CASES: dict[str, Case] = {}

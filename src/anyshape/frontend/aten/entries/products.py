@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from anyshape.frontend.aten.calls import Call, entry
 from anyshape.frontend.builder import compound
 from anyshape.frontend.builder.dot import grouped_dot, matmul
 from anyshape.frontend.builder.movement import matrix_transpose
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.frontend.torch_export.calls import Call, entry
 from anyshape.ir.types import DType
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.aten.walk import Body
 from anyshape.frontend.builder import control
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.frontend.torch_export.calls import Call, entry
-from anyshape.frontend.torch_export.walk import Body
 
 
 @entry("cond")

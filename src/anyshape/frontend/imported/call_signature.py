@@ -1,4 +1,4 @@
-"""How a captured model is called: its parameters, and the containers around its tensors.
+"""How an imported model is called: its parameters, and the containers around its tensors.
 
 A call gives each parameter an argument, which may be a container of tensors and of constants. The
 containers and the constants are part of the program: a later call must have the same.
@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torch.utils import _pytree as pytree
-
 from anyshape.base.errors import InputError
 from anyshape.frontend.builder.arrays import is_array
-from anyshape.frontend.torch_export.axes import leaves_of
+from anyshape.frontend.builder.pytree import StructureMismatchError, leaves_along
+from anyshape.frontend.imported.example import Example, path_text
 
 
 @dataclass(frozen=True)
@@ -69,36 +68,39 @@ class Parameters:
         return args, {name: value for name, value in inputs.items() if name in left}
 
 
-class CallForm:
-    """The arguments of the captured call, without its tensors."""
+class CallSignature:
+    """The arguments that a model is called with: those of the example, without its tensors."""
 
-    def __init__(self, parameters: Parameters, inputs: Mapping[str, Any]) -> None:
+    def __init__(self, parameters: Parameters, example: Example) -> None:
         self.parameters = parameters
-        self.names = tuple(inputs)
-        self.paths = tuple(path for path, _ in leaves_of(inputs))
-        self.leaves, self._spec = pytree.tree_flatten(dict(inputs))
-        self.is_tensor = tuple(map(is_array, self.leaves))
-        self._plain = all(self.is_tensor) and len(self.leaves) == len(self.names)
-        self.leaves = [None if is_array(leaf) else leaf for leaf in self.leaves]
+        self.names = example.names
+        self.paths = tuple(map(path_text, example.paths))
+        self.is_tensor = tuple(map(is_array, example.leaves))
+        self._constants = [None if is_array(leaf) else leaf for leaf in example.leaves]
+        self._structure = example.structure
+        self._plain = all(self.is_tensor) and self.paths == self.names
 
     def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-        """The leaves of a call, in the order of the captured one; what differs is refused."""
+        """The leaves of a call, in the order of the example's; what differs is refused."""
         given = self.parameters.bind(args, kwargs)
         if given.keys() != set(self.names):
             given = self._same_names(given)
         if self._plain:
             return [given[name] for name in self.names]
-        leaves, spec = pytree.tree_flatten({name: given[name] for name in self.names})
-        if spec != self._spec:
-            raise self._other_containers(given)
+        try:
+            leaves = leaves_along(self._structure, given)
+        except StructureMismatchError as error:
+            problem = f"has {error.found}, the model was compiled with {error.expected}"
+            fix = f"pass '{error.path}' in the same containers"
+            raise InputError(error.path, problem, fix) from None
         self._check_constants(leaves)
         return leaves
 
     def _same_names(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """None for a parameter that was not captured says nothing."""
+        """None for a parameter that the example leaves out says nothing."""
         said = {n: value for n, value in given.items() if value is not None or n in self.names}
         for name in (name for name in self.names if name not in said):
-            if self._captured(name) is None:
+            if self._constant(name) is None:
                 said[name] = None
                 continue
             raise InputError(name, "is missing; the model was compiled with it", f"pass {name}=...")
@@ -107,34 +109,19 @@ class CallForm:
             raise InputError(name, problem, f"compile(model, kwargs={{..., '{name}': ...}})")
         return said
 
-    def _captured(self, name: str) -> object:
-        """The constant that a parameter had; a tensor or a container is not None."""
+    def _constant(self, name: str) -> object:
+        """The constant that a parameter has in the example; a tensor or a container is not None."""
         if name not in self.paths:
             return ...
         number = self.paths.index(name)
-        return ... if self.is_tensor[number] else self.leaves[number]
-
-    def _other_containers(self, given: Mapping[str, Any]) -> InputError:
-        for name, spec in zip(self.names, self._spec.children(), strict=True):
-            found = pytree.tree_structure(given[name])
-            if found != spec:
-                problem = f"is built as {_shown(found)}, the model was compiled with {_shown(spec)}"
-                return InputError(name, problem, f"pass '{name}' in the same containers")
-        raise AssertionError("one of the arguments is built differently")
+        return ... if self.is_tensor[number] else self._constants[number]
 
     def _check_constants(self, leaves: Sequence[Any]) -> None:
         for leaf, known, tensor, path in zip(
-            leaves, self.leaves, self.is_tensor, self.paths, strict=True
+            leaves, self._constants, self.is_tensor, self.paths, strict=True
         ):
             if tensor or leaf is known:
                 continue
             if type(leaf) is not type(known) or leaf != known:
                 problem = f"is {leaf!r}, the model was compiled with {known!r}"
                 raise InputError(path, problem, f"pass {known!r}, or compile again for {leaf!r}")
-
-
-def _shown(spec: Any) -> str:
-    """`tuple of 2`, or `a tensor or constant`."""
-    if spec.is_leaf():
-        return "one tensor or constant"
-    return f"{getattr(spec.type, '__name__', spec.type)} of {len(spec.children())}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anyshape.frontend.aten.calls import Call, entry
 from anyshape.frontend.builder.axes import normal_axis
 from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.elementwise import where
@@ -13,7 +14,6 @@ from anyshape.frontend.builder.late import nonzero as nonzero_indices
 from anyshape.frontend.builder.movement import broadcast_to, from_front, gather
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.frontend.torch_export.calls import Call, entry
 from anyshape.ir.attrs import make_attrs
 from anyshape.ir.opdef import lookup
 from anyshape.ir.types import bool_

@@ -10,8 +10,16 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
+import torch
+
 from anyshape.base.errors import UnsupportedModelError
 from anyshape.sym import Dim, maximum, minimum, product
+
+
+def is_symbolic(size: Any) -> bool:
+    """Whether a size is an expression of torch's that has not turned out to be a number."""
+    own: Any = size
+    return isinstance(size, torch.SymInt) and not own.node.expr.is_Integer
 
 
 def dim_of_size(size: Any, names: Mapping[str, Dim]) -> Dim:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.unit.frontend.torch_export.one_op import Case, Input, imported, run
+from tests.unit.frontend.aten.one_op import Case, Input, imported, run
 
 from anyshape.base.errors import FactViolationError
 from anyshape.execute import compile_graph

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from anyshape.frontend.aten.calls import Call, entry
 from anyshape.frontend.builder import compound
 from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.elementwise import rsqrt
 from anyshape.frontend.builder.movement import gather
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.frontend.torch_export.calls import Call, entry
 
 
 @entry("aten.scaled_dot_product_attention.default")

@@ -43,11 +43,11 @@ def _dtypes() -> dict[Any, DType]:
 
 def from_torch(dtype: torch.dtype) -> DType:
     """Our dtype of that kind."""
-    found = _dtypes().get(dtype)
-    if found is None:
+    own = _dtypes().get(dtype)
+    if own is None:
         known = ", ".join(str(name).removeprefix("torch.") for name in _dtypes())
         raise DTypeError("the exported program", f"one of {known}", str(dtype))
-    return found
+    return own
 
 
 def dtype_of_meta(node: Any) -> DType:

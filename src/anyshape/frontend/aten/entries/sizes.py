@@ -6,19 +6,13 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from anyshape.frontend.aten.calls import TABLE, Call, entry
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.frontend.torch_export.calls import TABLE, Call, entry
-from anyshape.frontend.torch_export.conditions import (
-    AllOf,
-    Condition,
-    OneOf,
-    negated,
-    require,
-)
-from anyshape.frontend.torch_export.item import size_in
+from anyshape.frontend.imported.conditions import AllOf, Condition, OneOf, negated, require
+from anyshape.frontend.imported.scalar_sizes import size_in
 from anyshape.ir.types import f64
 from anyshape.sym import Dim, Equal, NotEqual, maximum, minimum, product
 

@@ -14,56 +14,56 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-import torch
-from torch.utils import _pytree as pytree
-
 from anyshape.base.errors import DimError, InputError
+from anyshape.frontend.imported.example import Example, Path, PathStep, path_text
 from anyshape.ir.types import no_size
-from anyshape.sym import Axis, Dim
+from anyshape.sym import Axis, Dim, Symbol
 
 Position = str | Axis | None
-Places = Mapping[int, Dim]
-"""The dims of a tensor's dynamic positions."""
+NamedDims = Mapping[int, Dim]
+"""The dims of a tensor's named positions."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class InputAxes:
+    """What the user says of one leaf of the example."""
+
+    path: str
+    rank: int
+    dims: NamedDims
+
+    def at_size(self, symbol: Symbol, size: int) -> InputAxes:
+        dims = {i: dim.substitute({symbol: size}) for i, dim in self.dims.items()}
+        return InputAxes(self.path, self.rank, dims)
+
+
+@dataclass(frozen=True, slots=True)
 class NamedAxes:
-    """The axes, and for each leaf of the inputs the dims of its dynamic positions, its name, and
-    its number of axes."""
+    """The axes that the user names, and where: one `InputAxes` for each leaf of the example."""
 
     axes: tuple[Axis, ...]
-    leaves: tuple[Places, ...]
-    paths: tuple[str, ...]
-    ranks: tuple[int, ...]
+    inputs: tuple[InputAxes, ...]
+
+    def at_size(self, symbol: Symbol, size: int) -> NamedAxes:
+        """The same with a number in place of one axis."""
+        axes = tuple(axis for axis in self.axes if axis.symbol != symbol)
+        return NamedAxes(axes, tuple(each.at_size(symbol, size) for each in self.inputs))
 
 
-def leaves_of(inputs: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The leaves of all inputs with their paths, in torch's order."""
-    found, _ = pytree.tree_flatten_with_path(dict(inputs))
-    return [(path_text(path), leaf) for path, leaf in found]
-
-
-def path_text(path: Sequence[Any]) -> str:
-    """`past_key_values[0][1]`."""
-    return f"{path[0].key}{pytree.keystr(tuple(path[1:]))}"
-
-
-def named_axes(example: Mapping[str, Any], given: Mapping[str, Any]) -> NamedAxes:
+def named_axes(example: Example, given: Mapping[str, Any]) -> NamedAxes:
     """What `given` says of an example's tensors; what does not fit them is refused."""
-    for name in sorted(given.keys() - example.keys()):
-        fix = f"name axes of {', '.join(example)}"
+    for name in sorted(given.keys() - set(example.names)):
+        fix = f"name axes of {', '.join(example.names)}"
         raise InputError(name, "has axes, but the call has no such argument", fix)
     axes: dict[str, Axis] = {}
-    leaves: list[Places] = []
-    found, _ = pytree.tree_flatten_with_path(dict(example))
-    for path, leaf in found:
+    inputs: list[InputAxes] = []
+    for path, leaf in zip(example.paths, example.leaves, strict=True):
         positions = _positions(path, leaf, given)
-        leaves.append({i: _dim(item) for i, item in positions.items()})
+        dims = {i: _dim(item) for i, item in positions.items()}
+        inputs.append(InputAxes(path_text(path), len(getattr(leaf, "shape", ())), dims))
         for axis in (axis for item in positions.values() for axis in _axes(item)):
             axes[axis.name] = _more_said(axes.get(axis.name), axis)
-    paths = tuple(path_text(path) for path, _ in found)
-    ranks = tuple(len(getattr(leaf, "shape", ())) for _, leaf in found)
-    return NamedAxes(tuple(axes.values()), tuple(leaves), paths, ranks)
+    return NamedAxes(tuple(axes.values()), tuple(inputs))
 
 
 def _dim(item: str | Axis) -> Dim:
@@ -87,21 +87,22 @@ def _more_said(known: Axis | None, axis: Axis) -> Axis:
     return axis if known is None or is_bare(known) else known
 
 
-def _positions(path: Sequence[Any], leaf: Any, given: Mapping[str, Any]) -> dict[int, str | Axis]:
+def _positions(path: Path, leaf: Any, given: Mapping[str, Any]) -> dict[int, str | Axis]:
     entry: Any = given
-    for key in path:
-        entry = _inside(entry, key)
+    for step in path:
+        entry = _inside(entry, step, path)
         if entry is None:
             return {}
     if not isinstance(entry, (tuple, list)):
         problem = f"has the axes {entry!r}"
         raise InputError(path_text(path), problem, "give a tuple: a name or None for each position")
     entry = cast(Sequence[Any], entry)
-    if not isinstance(leaf, torch.Tensor) or len(entry) != leaf.dim():
-        shape = list(leaf.shape) if isinstance(leaf, torch.Tensor) else type(leaf).__name__
-        problem = f"has axes {tuple(map(str, entry))}, the example is {shape}"
+    shape: Sequence[Any] | None = getattr(leaf, "shape", None)
+    if shape is None or len(entry) != len(shape):
+        described = type(leaf).__name__ if shape is None else list(shape)
+        problem = f"has axes {tuple(map(str, entry))}, the example is {described}"
         raise InputError(path_text(path), problem, "give a name or None for each position")
-    for position, (item, size) in enumerate(zip(entry, leaf.shape, strict=True)):
+    for position, (item, size) in enumerate(zip(entry, shape, strict=True)):
         _check_item(path, position, item)
         if isinstance(item, int) and item != size:
             problem = f"has {size} at axis {position}, where axes say {item}"
@@ -109,7 +110,7 @@ def _positions(path: Sequence[Any], leaf: Any, given: Mapping[str, Any]) -> dict
     return {i: item for i, item in enumerate(entry) if isinstance(item, (str, Axis))}
 
 
-def _check_item(path: Sequence[Any], position: int, item: object) -> None:
+def _check_item(path: Path, position: int, item: object) -> None:
     """A name, an expression, an Axis, a number or None."""
     if item is not None and (isinstance(item, bool) or not isinstance(item, (str, Axis, int))):
         problem = f"has {item!r} as axis {position}"
@@ -118,9 +119,14 @@ def _check_item(path: Sequence[Any], position: int, item: object) -> None:
         raise DimError(item, problem, "use a name or None for a size that varies")
 
 
-def _inside(entry: Any, key: Any) -> Any:
-    """The part of an entry that stands at a key of the input."""
+def _inside(entry: Any, step: PathStep, path: Path) -> Any:
+    """The part of an entry for one child of the input; an entry that has no parts is refused."""
     if isinstance(entry, Mapping):
-        return cast(Mapping[Any, Any], entry).get(key.key)
-    index = getattr(key, "idx", None)
-    return entry[index] if index is not None else getattr(entry, key.name, None)
+        return cast(Mapping[Any, Any], entry).get(step.key)
+    if isinstance(step.key, str) and hasattr(entry, step.key):
+        return getattr(entry, step.key)
+    items = cast(Sequence[Any], entry) if isinstance(entry, (tuple, list)) else ()
+    if isinstance(step.key, int) and step.key < len(items):
+        return items[step.key]
+    problem = f"is in a container, for which axes are {entry!r}"
+    raise InputError(path_text(path), problem, "build axes like the input, with None for no names")

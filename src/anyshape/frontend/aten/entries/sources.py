@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from anyshape.frontend.aten.calls import Call, entry
 from anyshape.frontend.builder import source
 from anyshape.frontend.builder.axes import Size
 from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.frontend.torch_export.calls import Call, entry
 from anyshape.ir.types import i64
 from anyshape.sym import Dim
 
