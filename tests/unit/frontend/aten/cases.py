@@ -99,6 +99,17 @@ def one_more(number: Any) -> Any:
     return aten.add.Tensor(aten.scalar_tensor.default(number, dtype=torch.int64), 1)
 
 
+def half_of_all(x: Any) -> Any:
+    """Sizes go through a vector, as `torch.tensor([a, b]).prod() // 2` has them."""
+    sizes = [aten.scalar_tensor.default(size(x, axis), dtype=torch.int64) for axis in (0, 1)]
+    return aten.div.Tensor_mode(
+        aten.prod.default(aten.stack.default(sizes)), 2, rounding_mode="floor"
+    )
+
+
+number_in = aten._local_scalar_dense.default
+
+
 # --- elementwise ----------------------------------------------------------------------------------
 
 for unary in [
@@ -299,7 +310,7 @@ case("aten.sym_size.int", X)(size)
 add("aten.sym_numel.default", (X,))
 add("aten.sym_storage_offset.default", (X,))
 case("aten._local_scalar_dense.default", X)(
-    lambda x: aten.full.default([aten._local_scalar_dense.default(one_more(size(x))), 2], 3)
+    lambda x: aten.full.default([number_in(one_more(size(x))), number_in(half_of_all(x))], 3)
 )
 case("add", X)(lambda x: operator.add(size(x), 2))
 case("sub", X)(lambda x: operator.sub(size(x), 2))

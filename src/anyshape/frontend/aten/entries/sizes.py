@@ -12,7 +12,7 @@ from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.imported.conditions import AllOf, Condition, OneOf, negated, require
-from anyshape.frontend.imported.scalar_sizes import size_in
+from anyshape.frontend.imported.held_sizes import sizes_in
 from anyshape.ir.types import f64
 from anyshape.sym import Dim, Equal, NotEqual, maximum, minimum, product
 
@@ -41,11 +41,12 @@ def item(call: Call, x: Tensor) -> Dim | Tensor:
     """A float may stay a tensor of rank 0, since only elements depend on it."""
     if x.dtype.is_float:
         return x.reshape(())
-    size = size_in(active().value(x))
-    if size is None:
+    sizes = sizes_in(active().value(x))
+    if sizes is None:
         problem = f"the model's code takes a number out of a tensor of {x.dtype}"
         fix = "keep it a tensor instead of calling .item() or int(), or compute it from sizes"
         raise active().refuse(problem, fix)
+    (size,) = sizes
     return size
 
 
