@@ -18,7 +18,7 @@ from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
 
-from anyshape.api.torch_module import graph_arrays, returned_leaves
+from anyshape.api.graph_calls import graph_arrays, returned_leaves
 from anyshape.base.errors import AnyshapeError, OptionError, TraceError
 from anyshape.base.fork_lock import WorkLock
 from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph

@@ -7,6 +7,7 @@ import anyshape as ash
 NAMES = [
     "Axis",
     "Cancellation",
+    "CompiledModule",
     "Executable",
     "Jitted",
     "Options",

@@ -15,7 +15,7 @@ from torch.fx.experimental.symbolic_shapes import (
     StatelessSymbolicContext,
 )
 
-from anyshape.api.torch_module import graph_arrays, returned_leaves
+from anyshape.api.graph_calls import graph_arrays, returned_leaves
 from anyshape.frontend.dynamo import import_fx_graph
 
 

@@ -1,25 +1,19 @@
-"""A compiled PyTorch model: called like the model, an Executable in everything else.
+"""Between the calls of an imported model and those of its graph.
 
-Tensors go in and come out without copies. Buffers that the model updates belong to the compiled
-model: they start as the model's were when it was compiled, and calls change them one at a time.
-They are donated, as are inputs that the model writes into: where the plan allows it, a call writes
-them in place. One that is ended early may leave them half written, as in torch.
+A call's leaves become the arrays that the graph takes; the graph's results become the leaves of
+what the model returns. Which inputs a call gives up, and whether results may be kept, follow from
+what the model updates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 import numpy as np
 
 from anyshape.base.errors import OptionError, ResultCacheError
-from anyshape.base.fork_lock import call_lock
-from anyshape.execute import Executable
-from anyshape.execute.executor import StepRun
-from anyshape.execute.tensors import as_numpy, as_torch
-from anyshape.frontend.builder.pytree import unflatten
+from anyshape.execute.tensors import as_torch
 from anyshape.frontend.imported.program import (
     FixedResult,
     ImportedModel,
@@ -34,65 +28,6 @@ from anyshape.frontend.imported.program import (
     UserInput,
 )
 from anyshape.ir.types import Array
-
-
-class CompiledModule(Executable):
-    """A model that was compiled once and runs at any shape. See `anyshape.compile`.
-
-    Calls take what the model takes, in the same containers, and give what it gives. Results are
-    torch tensors, or NumPy arrays if all tensors of the call were NumPy arrays.
-    """
-
-    def __init__(self, executable: Executable, model: ImportedModel) -> None:
-        super().__init__(
-            executable.source,
-            executable.graph,
-            executable.reports,
-            executable.executor,
-            executable.bindings,
-        )
-        self._signature = model.signature
-        self._program = model.program
-        self._state = dict(model.program.state)
-        self._one_by_one = call_lock() if self._state else nullcontext()
-        self._passes_on = _passes_on(model)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves = self._signature.flatten(args, kwargs)
-        if self._passes_on:
-            results = super().__call__(*leaves)
-        else:
-            with self._one_by_one:
-                results = super().__call__(*self._arrays(leaves))
-                self._update(results, leaves)
-        return self._returned(results)
-
-    def steps(self, *args: Any, **kwargs: Any) -> Iterator[StepRun]:
-        """One call, a step at a time; the state stays as it is."""
-        return super().steps(*self._arrays(self._signature.flatten(args, kwargs)))
-
-    @property
-    def state(self) -> dict[str, Array]:
-        """Copies of the buffers that the model updates, by their names in the model."""
-        with self._one_by_one:
-            return {name: np.array(as_numpy(value)) for name, value in self._state.items()}
-
-    # --- inside -------------------------------------------------------------------------------
-
-    def _arrays(self, leaves: Sequence[Any]) -> list[Any]:
-        return graph_arrays(self._program.sources, leaves, self._state)
-
-    def _update(self, results: Sequence[Any], leaves: Sequence[Any]) -> None:
-        for name, number in self._program.state_updates.items():
-            self._state[name] = results[number]
-        for leaf, number in self._program.input_updates.items():
-            if results[number] is not leaves[leaf]:
-                leaves[leaf][...] = results[number]
-
-    def _returned(self, results: Sequence[Any]) -> Any:
-        torch_out = not any(self._signature.is_tensor)  # nothing else says what the caller wants
-        leaves = returned_leaves(self._program.returned, results, torch_out=torch_out)
-        return unflatten(self._program.result_structure, leaves)
 
 
 def graph_arrays(
@@ -150,11 +85,11 @@ def _as_tensor(leaf: Any) -> Any:
     return as_torch(leaf) if isinstance(leaf, np.ndarray) else leaf  # pyright: ignore[reportUnknownArgumentType]
 
 
-def refuse_updates(imported: ImportedProgram) -> None:
+def refuse_updates(program: ImportedProgram) -> None:
     """For `result_cache`: calls that change buffers are never the same call again."""
-    if imported.state_updates:
-        causes = {f"buffer '{name}'": 1 for name in imported.state_updates}
-        raise ResultCacheError(imported.graph.name, causes)
+    if program.state_updates:
+        causes = {f"buffer '{name}'": 1 for name in program.state_updates}
+        raise ResultCacheError(program.graph.name, causes)
 
 
 def donated_names(model: ImportedModel, names: Sequence[str]) -> tuple[str, ...]:
@@ -187,7 +122,7 @@ def _is_within(path: str, name: str) -> bool:
     return path == name or path.startswith((f"{name}.", f"{name}["))
 
 
-def _passes_on(model: ImportedModel) -> bool:
+def passes_on(model: ImportedModel) -> bool:
     """Whether the arrays of the graph are the leaves of a call, as they are."""
     program = model.program
     leaves = len(model.signature.paths)
