@@ -1,7 +1,7 @@
 """torch's symbolic sizes as dims.
 
-Only shapes of inputs are read this way; all other sizes follow from the graph. A symbol stands
-alone (`s0`), or an input has a size derived from one (`2*s0 + 1`).
+Only the shapes of inputs are read this way; all other sizes follow from the graph. An input's size
+is a symbol (`s0`) or an expression over symbols (`2*s0 + 1`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Walks an fx graph: each node is looked up in the table and applied to what its arguments became.
+"""Walks an fx graph and applies the table's entry for each node to the values of its arguments.
 
-Used for whole programs and for the bodies of control flow. What the table lacks is collected
-first and reported at once, with counts and locations.
+Whole programs and the bodies of control flow are walked alike. `check_known` collects all ops that
+the table lacks before the walk, and reports them at once with counts and locations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from anyshape.frontend.builder.convert import asarray
 
 
 def target_name(node: Any) -> str:
-    """How the table calls what a node does."""
+    """The name under which the table has the op of a node."""
     target = node.target
     return str(target) if hasattr(target, "overloadpacket") else target.__name__
 
@@ -46,7 +46,7 @@ def _nodes(module: Any) -> Iterator[Any]:
 
 
 class Walker:
-    """The values of one graph's nodes, and where in the model the walk is."""
+    """The values of one graph's nodes, and the line of the model that the walk has reached."""
 
     def __init__(self, module: Any) -> None:
         self.module = module
@@ -70,7 +70,7 @@ class Walker:
         return cast(list[Any], returned) if isinstance(returned, list) else [returned]
 
     def argument(self, argument: Any) -> Any:
-        """What an argument of a node has become."""
+        """The value of an argument of a node."""
         if isinstance(argument, torch.fx.Node):
             return self.values[argument]
         if isinstance(argument, (list, tuple)):
@@ -105,8 +105,8 @@ _FRAME = re.compile(r'File "(.+?)", line (\d+)')
 
 
 def location_of(node: Any) -> Location | None:
-    """The line of the model that made a node: the innermost that torch recorded and is not its own,
-    as the lines of its layers are."""
+    """The line of the model that made a node: the innermost one that torch recorded outside of its
+    own files, which define its layers."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     own = [frame for frame in frames if not frame[0].startswith(TORCH_FOLDER)] or frames
     return Location(own[-1][0], int(own[-1][1])) if own else None

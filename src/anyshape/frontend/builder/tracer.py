@@ -198,12 +198,12 @@ is the variable's own method: a function around it would cost nine times as much
 
 def active() -> Tracer:
     """The active tracer; an error outside of tracing."""
-    found = _ACTIVE.get()
-    if found is None:
+    tracer = _ACTIVE.get()
+    if tracer is None:
         raise TraceError(
             "anyshape",
             "this function builds a graph, and nothing is being traced here",
             "call it inside a function decorated with @ash.jit",
             caller_location(),
         )
-    return found
+    return tracer

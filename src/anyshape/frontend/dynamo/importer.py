@@ -1,9 +1,9 @@
-"""From an fx graph of torch.compile to a graph.
+"""Imports an fx graph of torch.compile.
 
 The fx graph is functional. Sizes that dynamo leaves symbolic are inputs of their own; here they
-follow from the shapes of tensors, except those that no tensor has: each becomes the size of an
-array without content, or the sizes of two (see `integers`). Parameters and buffers are constants,
-whose values are given.
+follow from the shapes of tensors. One that no tensor has becomes the size of an array without
+content, or the sizes of two (see `integers`). Parameters and buffers are constants, whose values
+the caller passes.
 """
 
 from __future__ import annotations

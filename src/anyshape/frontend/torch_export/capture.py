@@ -1,4 +1,4 @@
-"""A model as a captured program: a module that is exported here, or a program that the user has.
+"""Captures a model: exports a module here, or takes a program that the user exported.
 
 One capture at a time: callers are inside `frontend.capturing`.
 """

@@ -1,9 +1,9 @@
-"""Sizes for the example that a model is captured with.
+"""Chooses the sizes of the example that a model is captured with.
 
 torch records what the model does with one example. Its sizes must say nothing about others: axes
-that are equal by chance would look like one axis, and 0 and 1 are treated apart by many programs.
-So named axes get sizes of our own choice, at least 2, all different, as their declarations allow.
-The sizes are all that changes: nothing is computed with the example.
+that are equal by chance would look like one axis, and many programs treat sizes 0 and 1 specially.
+So named axes get sizes of our own choice: at least 2, all different, within their declarations.
+Only sizes matter: nothing computes with the example.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from anyshape.frontend.imported.example import Example
 from anyshape.sym import Axis, Symbol
 
 _TRIED = 64
-"""How many sizes are looked at for an axis before one that is taken twice is accepted."""
+"""How many sizes to try for an axis before two axes get the same one."""
 
 
 def with_sizes(example: Example, named: NamedAxes, sizes: Mapping[Symbol, int]) -> Example:
@@ -59,7 +59,7 @@ def _size(axis: Axis, taken: frozenset[int]) -> int:
 
 
 def _allowed(axis: Axis) -> Iterator[int]:
-    """The sizes that a declaration allows, ascending; odd ones are what programs meet rarely."""
+    """The sizes that a declaration allows, ascending, from 3 on where possible."""
     for low, high in axis.ranges:
         start = -(-max(low, 3) // axis.multiple_of) * axis.multiple_of
         if high is not None and start > high:

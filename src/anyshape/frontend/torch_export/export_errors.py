@@ -42,7 +42,7 @@ def failing_example(error: RuntimeError, module: Any) -> TraceError:
 
 
 def code_at(location: Location | None) -> str:
-    """What the model says there, to stand behind a problem."""
+    """The source line there, to follow a problem."""
     line = getline(location.file, location.line).strip() if location is not None else ""
     return f": `{line}`" if line else ""
 

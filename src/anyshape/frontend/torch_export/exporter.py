@@ -1,10 +1,10 @@
-"""Exports a module by torch, in the form that the importer takes.
+"""Exports a module with torch.export, as the importer expects it.
 
-Sizes 0 and 1 are sizes like any other: torch is told not to treat them apart, and examples have
-others (see `examples`). Every named position is exported as one whose range and relations torch
-finds out; what the model's code asks of it is in the program's guards (see `conditions`).
+Sizes 0 and 1 are sizes like any other: torch must not specialize on them, and examples have other
+sizes (see `examples`). torch infers the range of every named position and its relations to others;
+the program's guards say what the model's code asks of it (see `guards`).
 
-Functions of torch are replaced meanwhile, and its settings are others: one export at a time.
+An export replaces functions of torch and changes its settings: one export at a time.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from anyshape.frontend.torch_export.examples import (
 )
 from anyshape.frontend.torch_export.export_errors import in_words_of_model, location_of_error
 from anyshape.frontend.torch_export.guard_probe import (
-    adds_none,
-    answered_otherwise,
-    leaving_out_one,
-    without,
+    adds_no_guard,
+    guards_against_one,
+    opposite_answer,
+    without_guard,
 )
 from anyshape.frontend.torch_export.guards import Guard, model_guards
 from anyshape.frontend.torch_export.importer import import_exported
@@ -62,38 +62,38 @@ class Exporter:
         self.refused_at: Location | None = None
 
     def imported(self, *, share: bool) -> ImportedProgram:
-        """The program for any size, with the conditions that its model's code sets."""
+        """The program for any size, with the guards of its model's code."""
         program, sizes = self._program()
         at = self.refused_at
         naming = naming_of(program, self.named, {}, torch_ranges=False, refused_at=at)
         recorded = model_guards(program)
         guards = recorded
-        for symbol, guard in self._leaving_out_one(naming, recorded):
-            with answered_otherwise(guard):
+        for symbol, guard in self._guards_against_one(naming, recorded):
+            with opposite_answer(guard):
                 other = self._at(sizes)
             same = self._same_at_one(program, other, naming.at_size(symbol, 1))
-            if same and adds_none(recorded, model_guards(other)):
-                guards = without(guards, guard)
+            if same and adds_no_guard(recorded, model_guards(other)):
+                guards = without_guard(guards, guard)
         return import_exported(program, self.name, naming, guards, share=share)
 
     def imported_as(self, shapes: Any, names: Mapping[str, str], *, share: bool) -> ImportedProgram:
-        """The program for the sizes that the user describes in torch's own form."""
+        """The program for the shapes that the user describes as torch.export does."""
         program = _export(self.module, self.parameters.split(self.example.arguments), shapes)
         naming = naming_of(program, self.named, names, torch_ranges=True)
         return import_exported(program, self.name, naming, model_guards(program), share=share)
 
     def _same_at_one(self, program: Any, other: Any, naming: Naming) -> bool:
-        """Whether two programs do the same, with these names, in which an axis has size 1."""
+        """Whether two programs are one graph with these names, where an axis has size 1."""
         pair = (program, other)
         try:
             one, two = (import_exported(each, "both", naming, (), share=True) for each in pair)
-        except AnyshapeError:  # one of them cannot be done at that size
+        except AnyshapeError:  # one of them does not allow that size
             return False
         return one.graph == two.graph
 
     def _program(self) -> tuple[Any, Mapping[Symbol, int]]:
-        """At sizes of our choice; a model that refuses them is captured as in the user's example,
-        which shows the sizes that it insists on."""
+        """The program at sizes of our choice. A model that refuses them is captured at those of
+        the user's example, which shows the sizes that it insists on."""
         sizes = example_sizes(self.named.axes)
         try:
             return self._at(sizes), sizes
@@ -109,12 +109,12 @@ class Exporter:
         call = self.parameters.split(example.arguments)
         return _export(self.module, call, _dynamic_shapes(self.module, call, example, self.named))
 
-    def _leaving_out_one(
+    def _guards_against_one(
         self, naming: Naming, guards: Sequence[Guard]
     ) -> list[tuple[Symbol, Guard]]:
-        """What the model's code says against size 1 of axes that may be 1."""
+        """The guards that exclude size 1 of axes that may be 1."""
         allowed = {axis.symbol for axis in self.named.axes if axis.contains(1)}
-        by_dim = ((naming.dims.get(name), g) for name, g in leaving_out_one(guards).items())
+        by_dim = ((naming.dims.get(name), g) for name, g in guards_against_one(guards).items())
         named = ((dim.symbol, guard) for dim, guard in by_dim if dim is not None)
         return [(symbol, guard) for symbol, guard in named if symbol in allowed]
 
@@ -133,8 +133,8 @@ def _export(module: Any, call: ExampleCall, shapes: Any) -> Any:
 
 @contextmanager
 def _symbolic_flags() -> Generator[None]:
-    """Within, attention takes `is_causal` as the truth of sizes, which torch's own parser refuses:
-    the truth is then a condition like any other."""
+    """Within, attention takes a symbolic `is_causal`, which torch's own parser refuses: its truth
+    becomes a guard like any other."""
     functions: Any = torch.nn.functional
     own = functions.scaled_dot_product_attention
 
@@ -151,7 +151,7 @@ def _symbolic_flags() -> Generator[None]:
 
 
 def _any_size() -> AbstractContextManager[None]:
-    """Within, an example of size 0 or 1 says nothing about other sizes."""
+    """Within, torch does not specialize on sizes 0 and 1."""
     config: Any = symbolic_config
     return config.patch(backed_size_oblivious=True)
 
@@ -175,7 +175,7 @@ def _hint(name: str, axes: Mapping[str, Axis]) -> Any:
 
 
 def simplified(program: Any) -> Any:
-    """Taken apart into the ops of the importer's table."""
+    """The program decomposed into the ops of the importer's table."""
     table: dict[Any, Callable[..., Any]] = torch.export.default_decompositions()
     for op in [op for op in table if str(op) in NOT_DECOMPOSED]:
         del table[op]

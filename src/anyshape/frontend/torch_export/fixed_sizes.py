@@ -1,4 +1,4 @@
-"""A named axis of which the model allows one size only: what to tell the user."""
+"""Errors about a named axis of which the model allows one size only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anyshape.frontend.torch_export.guards import model_guards
 
 @dataclass(frozen=True)
 class FixedSize:
-    """A position of an input that has a name, and the number that it turned out to be."""
+    """A named position of an input, and the number that torch found its size to be."""
 
     input: InputAxes
     position: int
@@ -41,8 +41,8 @@ class FixedSize:
 def fixed_size(
     program: Any, fixed: FixedSize, refused_at: Location | None, *, chosen: bool
 ) -> AxisDeclarationError:
-    """The model allows a certain size, or any single one that it is captured with: it then was
-    captured with the one that we have `chosen`, and no line has refused that."""
+    """The model allows one certain size, or takes any size that it is captured with as a number:
+    then we have `chosen` that size, and no line refused it."""
     axis, size = fixed.axis, fixed.size
     met = [guard.location for guard in model_guards(program) if f", {size})" in guard.met_as]
     location = next((location for location in (*met, refused_at) if location is not None), None)

@@ -1,9 +1,9 @@
-"""Conditions that make no difference.
+"""Probes guards that may make no difference.
 
-A model's code may ask whether a size is 1 and do the same either way (`causal = seq > 1 and mask
-is None and ...`: a single token has no future). The captured program then seems to hold for one
-side only. So where a condition leaves out size 1, the model is captured a second time with that
-condition answered the other way: if the two are the same graph at size 1, the condition is none.
+A model's code may ask whether a size is 1 and compute the same either way (`causal = seq > 1 and
+mask is None and ...`: a single token has no future). The recorded guard then excludes size 1 for
+no reason. The exporter captures such a model again with the opposite answer to that guard: if both
+programs are the same graph at size 1, it drops the guard.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
 from anyshape.frontend.torch_export.guards import Guard
 
 
-def leaving_out_one(guards: Sequence[Guard]) -> dict[str, Guard]:
-    """By symbol, a condition on it alone that its size 1 does not meet, if there is only one."""
+def guards_against_one(guards: Sequence[Guard]) -> dict[str, Guard]:
+    """By symbol, the guard on it alone that excludes its size 1, if there is exactly one."""
     by_symbol: dict[str, dict[str, Guard]] = {}
     for guard in guards:
         symbols = list(guard.expression.free_symbols)
@@ -32,9 +32,9 @@ def leaving_out_one(guards: Sequence[Guard]) -> dict[str, Guard]:
 
 
 @contextmanager
-def answered_otherwise(guard: Guard) -> Generator[None]:
-    """Within, whoever asks this condition in this thread and is not torch itself gets the other
-    answer. Threads take turns: see `capture`."""
+def opposite_answer(guard: Guard) -> Generator[None]:
+    """Within, the model's code gets the opposite answer to this guard; torch's own code and other
+    threads get the true one. Threads take turns: see `frontend.capturing`."""
     symbolic: Any = torch.SymBool
     own = symbolic.__bool__
     thread = get_ident()
@@ -44,7 +44,7 @@ def answered_otherwise(guard: Guard) -> Generator[None]:
         of_model = get_ident() == thread and not asker.startswith(TORCH_FOLDER)
         return own(condition) != (of_model and _is_same(condition.node.expr, guard))
 
-    # torch notes who asked and looks past its own file, in which the method it replaces stands.
+    # torch records who asked and skips frames of its own file, which defines the replaced method.
     answer.__code__ = answer.__code__.replace(co_filename=str(torch.__file__))
     symbolic.__bool__ = answer
     try:
@@ -54,16 +54,16 @@ def answered_otherwise(guard: Guard) -> Generator[None]:
 
 
 def _is_same(condition: Any, guard: Guard) -> bool:
-    """torch records the condition or, if it did not hold, the opposite."""
+    """torch records the condition, or its negation if it did not hold."""
     texts = {str(condition), str(sympy.Not(condition))}
     return not texts.isdisjoint((guard.met_as, str(guard.expression)))
 
 
-def adds_none(guards: Sequence[Guard], otherwise: Sequence[Guard]) -> bool:
-    """Whether the other answer leads to no conditions but those that are known."""
+def adds_no_guard(guards: Sequence[Guard], probed: Sequence[Guard]) -> bool:
+    """Whether the opposite answer leads to no guard that is new."""
     known = {str(guard.expression) for guard in guards}
-    return all(str(guard.expression) in known for guard in otherwise)
+    return all(str(guard.expression) in known for guard in probed)
 
 
-def without(guards: Sequence[Guard], gone: Guard) -> list[Guard]:
-    return [guard for guard in guards if str(guard.expression) != str(gone.expression)]
+def without_guard(guards: Sequence[Guard], dropped: Guard) -> list[Guard]:
+    return [guard for guard in guards if str(guard.expression) != str(dropped.expression)]

@@ -1,9 +1,9 @@
-"""What a captured program says of its sizes: torch's conditions as predicates.
+"""torch's guards on sizes, as conditions.
 
-A guard is a condition that the model's Python code met and that chose what was captured
-(`if seq > 1:`). Guards inside torch's own code are left out: they choose between ways to compute
-the same thing, or say what the ops say themselves, whose sizes are inferred anew. A condition in
-the model's code is required: proven, or checked by every call.
+A guard is a condition that Python code evaluated while torch traced it, and that chose what torch
+recorded (`if seq > 1:`). Guards of torch's own code do not count: they choose between ways to
+compute the same, or repeat what the ops require anyway. Guards of the model's code are required:
+proven, or checked by every call.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from anyshape.sym import Dim, Equal, NotEqual, Predicate
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition over torch's symbols (a sympy expression), the line that met it, and the text of
-    the condition before symbols turned out to be others, or numbers."""
+    """A condition over torch's symbols (a sympy expression), the line that asked it, and its text
+    before torch replaced symbols by others or by numbers."""
 
     expression: Any
     location: Location | None
@@ -33,11 +33,11 @@ class Guard:
 
 
 def model_guards(program: Any) -> list[Guard]:
-    """The guards of an exported program that its model's code made."""
+    """The guards of an exported program that come from its model's code."""
     environment = shape_environment(program)
     if environment is None:
         return []
-    replaced = environment.replacements  # symbols that turned out to be others
+    replaced = environment.replacements  # symbols that torch found equal to others
     recorded = ((guard.expr, _location(guard.sloc)) for guard in environment.guards)
     return [
         Guard(expression.xreplace(replaced).xreplace(replaced), location, str(expression))
@@ -47,13 +47,13 @@ def model_guards(program: Any) -> list[Guard]:
 
 
 def was_traced_here(program: Any) -> bool:
-    """Whether torch still knows who asked what; a program from a file has only the text."""
+    """Whether torch still has the guards; a program loaded from a file has their text only."""
     environment = shape_environment(program)
     return environment is not None and bool(environment.guards)
 
 
 def shape_environment(program: Any) -> Any:
-    """Where torch keeps what it knows of the symbols; None in a program without any."""
+    """torch's ShapeEnv, which knows the symbols; None for a program without any."""
     for node in program.graph.nodes:
         value = node.meta.get("val") if node.op == "placeholder" else None
         sizes: Any = value.shape if isinstance(value, torch.Tensor) else ()

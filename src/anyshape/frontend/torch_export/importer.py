@@ -1,4 +1,4 @@
-"""From an ExportedProgram to a graph: its inputs by the program's signature, then its nodes."""
+"""Imports an ExportedProgram: its inputs by the program's signature, then its nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which axis stands for which of torch's symbols.
+"""Maps torch's symbols to axes.
 
     s43 -> batch
 
@@ -100,7 +100,7 @@ def _symbols(sizes: Sequence[Sequence[Any]]) -> list[str]:
 
 
 def _dim_names(program: Any) -> dict[str, str]:
-    """The names of the `Dim` objects behind symbols, as far as torch remembers them."""
+    """The names of the `Dim` objects that symbols come from, as far as torch remembers them."""
     environment = shape_environment(program)
     if environment is None:
         return {}

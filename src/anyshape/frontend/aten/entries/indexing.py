@@ -27,14 +27,14 @@ def index(call: Call, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 
 
 def _without_masks(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """A mask stands for the indices of its elements that are true, one tensor for each axis."""
-    found: list[Tensor | None] = []
+    """A mask means the indices of its true elements, one tensor for each axis."""
+    items: list[Tensor | None] = []
     for item in indices:
         if item is not None and item.dtype == bool_:
-            found.extend(nonzero_indices(item))
+            items.extend(nonzero_indices(item))
         else:
-            found.append(item)
-    return found
+            items.append(item)
+    return items
 
 
 @entry("aten.index_select.default")

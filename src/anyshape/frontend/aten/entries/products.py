@@ -34,9 +34,9 @@ def addmm(
 ) -> Tensor:
     if (beta, alpha) == (1, 1) and bias.ndim == 1 and y.ndim == 2:
         return compound.dense(x, y, bias)
-    found = matmul(x, y)
-    found = found if alpha == 1 else found * alpha
-    return found + (bias if beta == 1 else bias * beta)
+    multiplied = matmul(x, y)
+    scaled = multiplied if alpha == 1 else multiplied * alpha
+    return scaled + (bias if beta == 1 else bias * beta)
 
 
 @entry("transformers.grouped_mm_fallback.default")
