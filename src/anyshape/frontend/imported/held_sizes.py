@@ -19,6 +19,7 @@ from anyshape.frontend.builder.tracer import Tracer, active
 from anyshape.frontend.imported.size_elements import Element, Elements, as_dim, flat, known_only
 from anyshape.frontend.imported.size_rules import elements_of, read_operands
 from anyshape.ir.node import Value
+from anyshape.ir.opdef import PARAM
 from anyshape.ir.types import TensorType
 from anyshape.sym import Dim, NotEqual, product
 
@@ -95,5 +96,7 @@ def _may_hold_sizes(tracer: Tracer, value: Value) -> bool:
 
 
 def _captured(tracer: Tracer, value: Value) -> Value | None:
-    """The value of the region around that a parameter stands for."""
+    """The value outside that a parameter of a nested region captures."""
+    if value.node.op is not PARAM:
+        return None
     return next((outer for outer, inner in tracer.captures.items() if inner == value), None)
