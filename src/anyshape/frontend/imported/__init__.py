@@ -6,7 +6,7 @@
     axes            the names that users give to the axes of a model's inputs
     conditions      what a model asks of sizes: required, proven or checked by every call
     held_sizes      the sizes that small integer tensors hold; with size_elements (numbers that
-                    sizes decide) and size_rules (what ops do to them)
+                    sizes decide), size_arithmetic and size_rules (what ops do to them)
 
 No framework is imported here: a frontend reads its own model and describes it in these terms.
 """
