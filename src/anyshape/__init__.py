@@ -1,7 +1,7 @@
 """anyshape compiles a model once, with named symbolic axes, and runs it at any shape."""
 
 from anyshape import ir
-from anyshape.api import Jitted, compile, jit
+from anyshape.api import CompiledModule, Jitted, compile, jit
 from anyshape.base import errors
 from anyshape.base.options import Options
 from anyshape.execute import Executable, KernelView, ResultCache, Specialization
@@ -117,6 +117,7 @@ newaxis = None
 __all__ = [
     "Axis",
     "Cancellation",
+    "CompiledModule",
     "Executable",
     "Jitted",
     "KernelView",

@@ -68,6 +68,37 @@ def test_called_like_the_module() -> None:
     assert "kernels" in str(fast.explain(batch=3, seq=4))
 
 
+def test_a_compiled_module_holds_an_executable() -> None:
+    """Its arguments are the model's; those of the graph are its Executable's."""
+    module = torch.nn.Linear(8, 4).eval()
+    fast = ash.compile(module, (torch.zeros(1, 8),), axes={"input": ("n", None)})
+    assert isinstance(fast, ash.CompiledModule)
+    assert not isinstance(fast, ash.Executable)
+    assert not hasattr(fast, "run")
+    x = torch.randn(3, 8)
+    (result,) = fast.executable.run((x.numpy(),))
+    assert np.array_equal(result, fast(input=x).numpy())
+    assert fast.metrics().runs == fast.executable.metrics().runs == 2
+    assert [step.name for step in fast.steps(x)]
+
+
+def test_what_every_executable_says_a_compiled_module_says() -> None:
+    module = torch.nn.Linear(8, 4).eval()
+    fast = ash.compile(module, (torch.zeros(1, 8),), axes={"input": ("n", None)})
+    assert [axis.name for axis in fast.axes] == ["n"]
+    assert len(fast.pre_specialize([{"n": 2}, {"n": 3}])) == 2
+    background = fast.pre_specialize([{"n": 4}], background=True)
+    background.wait()
+    assert fast.memory().specializations == fast.executable.memory().specializations > 0
+    fast.reserve(n=2)
+    fast.trim()
+    assert fast.memory().specializations == 0
+    assert fast.capabilities is fast.executable.capabilities
+    assert fast.as_text() == fast.executable.graph.as_text()
+    fast.specialize(n=2)
+    assert str(fast.explain(n=2)) == str(fast.executable.explain(n=2))
+
+
 def test_numpy_in_numpy_out() -> None:
     module = torch.nn.Linear(8, 4).eval()
     fast = ash.compile(module, (np.zeros((1, 8), np.float32),), axes={"input": ("n", None)})
@@ -147,7 +178,10 @@ class Branching(torch.nn.Module):
 
 def test_a_branch_on_sizes_is_checked_by_each_call() -> None:
     fast = compiled(Branching(), torch.zeros(1, 2), axes={"x": ("n", None)})
-    found = [fast.source.facts.facts[0].predicate.holds({ash.Axis("n").symbol: n}) for n in (3, 4)]
+    found = [
+        fast.executable.source.facts.facts[0].predicate.holds({ash.Axis("n").symbol: n})
+        for n in (3, 4)
+    ]
     held = 4 if found[1] else 3
     x = torch.randn(held, 2)
     close(fast(x), Branching()(x))
@@ -199,7 +233,7 @@ def test_names_and_ranges_of_an_exported_program() -> None:
     fast = ash.compile(exported(module, torch.zeros(6, 8), input={0: 2 * rows}))
     (axis,) = fast.axes
     assert (axis.name, axis.min, axis.max) == ("rows", 2, 64)
-    assert str(fast.source.body.params[0]) == "f32[2*rows, 8]"
+    assert str(fast.executable.source.body.params[0]) == "f32[2*rows, 8]"
     x = torch.randn(10, 8)
     close(fast(x), module(x).detach())
 

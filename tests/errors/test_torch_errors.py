@@ -281,7 +281,7 @@ def test_other_containers_and_constants() -> None:
         "fix: pass 2.0, or compile again for 3.0"
     )
     assert message_of(InputError, lambda: fast([*given], 2.0)) == (
-        "input 'pair' is built as list of 2, the model was compiled with tuple of 2\n"
+        "input 'pair' has a list, the model was compiled with a tuple\n"
         "fix: pass 'pair' in the same containers"
     )
 

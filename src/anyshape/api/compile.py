@@ -7,6 +7,8 @@ from contextlib import nullcontext
 from sys import modules
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from anyshape.api.compiled_module import CompiledModule
+from anyshape.api.graph_calls import donated_names, refuse_updates
 from anyshape.api.jit import Jitted
 from anyshape.base.errors import InputError, OptionError
 from anyshape.base.options import Options, check_switch
@@ -16,8 +18,6 @@ from anyshape.ir.graph import Graph
 
 if TYPE_CHECKING:
     import torch
-
-    from anyshape.api.torch_module import CompiledModule
 
 
 @overload
@@ -55,14 +55,14 @@ def compile(
     consume: bool = False,
     options: Options | None = None,
     **chosen: Unpack[ChoiceArguments],
-) -> Executable:
-    """An Executable for a graph, a jitted function, or a PyTorch model.
+) -> Executable | CompiledModule:
+    """An Executable for a graph or a jitted function, a CompiledModule for a PyTorch model.
 
     A graph, or a jitted function at the defaults of its static parameters, takes the arrays of
     `graph.inputs` in order and returns a tuple of arrays.
 
-    A `torch.nn.Module` is captured at an example call, `args` and `kwargs`; the result is called
-    like the module:
+    A `torch.nn.Module` is captured at an example call, `args` and `kwargs`; the CompiledModule is
+    called like the module, and holds an Executable:
 
         model = ash.compile(bert, kwargs={"input_ids": ids}, axes={"input_ids": ("batch", "seq")})
         model(input_ids=other_ids)
@@ -118,21 +118,16 @@ def compile(
         with capturing():
             from anyshape.api.consume import giving_up  # noqa: PLC0415  torch is optional
             from anyshape.api.torch_compile import captured_model  # noqa: PLC0415
-            from anyshape.api.torch_module import (  # noqa: PLC0415
-                CompiledModule,
-                donated_names,
-                refuse_updates,
-            )
 
             shapes = axes, dynamic_shapes, names or {}
-            found = captured_model(source, args, kwargs or {}, *shapes, consume=consume)
-        donate = donated_names(found, choices.donate)
+            model = captured_model(source, args, kwargs or {}, *shapes, consume=consume)
+        donate = donated_names(model, choices.donate)
         if choices.result_cache is not None:
-            refuse_updates(found.imported)
+            refuse_updates(model.program)
             donate = ()  # an input that the model writes into is written after the call
-        with giving_up(source, found.imported) if consume else nullcontext():
-            executable = made(found.imported.graph, donate)
-        return CompiledModule(executable, found)
+        with giving_up(source, model.program) if consume else nullcontext():
+            executable = made(model.program.graph, donate)
+        return CompiledModule(executable, model)
     problem = f"is a {type(source).__name__}, no model"
     raise InputError("source", problem, "pass a Graph, a jitted function, or a torch module")
 

@@ -17,7 +17,7 @@ import torch
 
 from anyshape.base.errors import ConsumedError
 from anyshape.execute.tensors import as_torch
-from anyshape.frontend.torch_export.program import ImportedProgram
+from anyshape.frontend.imported.program import ImportedProgram
 
 
 @contextmanager

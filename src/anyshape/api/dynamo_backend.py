@@ -18,14 +18,14 @@ from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
 
-from anyshape.api.torch_module import graph_arrays, returned_leaves
+from anyshape.api.graph_calls import graph_arrays, returned_leaves
 from anyshape.base.errors import AnyshapeError, OptionError, TraceError
 from anyshape.base.fork_lock import WorkLock
 from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph
+from anyshape.frontend.aten import entries
+from anyshape.frontend.aten.not_decomposed import NOT_DECOMPOSED
 from anyshape.frontend.dynamo import import_fx_graph
-from anyshape.frontend.torch_export import entries
-from anyshape.frontend.torch_export.exporter import KEPT
-from anyshape.frontend.torch_export.program import ImportedProgram
+from anyshape.frontend.imported.program import ImportedProgram
 
 __all__ = ["DynamoGraph", "anyshape", "entries"]
 
@@ -150,7 +150,7 @@ def anyshape(
 
 def _decompositions() -> dict[Any, Callable[..., Any]]:
     table: Any = core_aten_decompositions()
-    return {op: function for op, function in table.items() if str(op) not in KEPT}
+    return {op: function for op, function in table.items() if str(op) not in NOT_DECOMPOSED}
 
 
 def compiled_graphs() -> tuple[DynamoGraph, ...]:

@@ -9,7 +9,8 @@ import torch
 
 from anyshape.api.consume import refuse_consumed
 from anyshape.base.errors import OptionError
-from anyshape.frontend.torch_export import CapturedModel, capture_module, capture_program
+from anyshape.frontend.imported.program import ImportedModel
+from anyshape.frontend.torch_export import capture_module, capture_program
 
 
 def captured_model(
@@ -21,7 +22,7 @@ def captured_model(
     names: Mapping[str, str],
     *,
     consume: bool = False,
-) -> CapturedModel:
+) -> ImportedModel:
     """The graph of a module at an example call, or of an ExportedProgram."""
     refuse_consumed(source)
     if isinstance(source, torch.export.ExportedProgram):

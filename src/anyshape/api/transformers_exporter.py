@@ -23,7 +23,7 @@ from transformers.exporters.base import HfExporter
 from transformers.exporters.configs import ExportConfigMixin
 
 from anyshape.api.compile import compile
-from anyshape.api.torch_module import CompiledModule
+from anyshape.api.compiled_module import CompiledModule
 from anyshape.base.errors import OptionError
 from anyshape.base.options import Options
 from anyshape.execute import ChoiceArguments, ExecutorName, ResultCache

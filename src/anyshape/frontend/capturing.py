@@ -1,8 +1,8 @@
 """One capture of a torch model at a time.
 
-Meanwhile functions of torch are replaced and its settings are others, by torch itself as well; the
-first capture also imports a good part of it. A child that was forked in the middle of that has such
-a torch for ever, and can say no more than that.
+A capture replaces functions of torch and changes its settings, as torch.export itself does; the
+first one also imports much of torch. A child process that is forked during a capture inherits torch
+in that state and cannot repair it: it refuses to capture.
 """
 
 from __future__ import annotations

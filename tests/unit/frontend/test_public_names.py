@@ -8,6 +8,7 @@ from anyshape.ir.opdef import all_ops
 NAMES = [
     "Axis",
     "Cancellation",
+    "CompiledModule",
     "Executable",
     "Jitted",
     "KernelView",

@@ -3,12 +3,15 @@
 `flatten` takes a container apart into leaves and a `Structure`; `unflatten` puts it together
 again. A leaf is whatever is no container. Every leaf has a path, `layers.0.w`, which names graph
 inputs and appears in messages.
+
+A framework may have classes of containers of its own. It describes them by `Structure`s with the
+functions that it registered for them (`Registered`); `flatten` makes none of those.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
@@ -20,12 +23,23 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
+class Registered:
+    """How a framework takes one container of its own apart and puts it together. The `context` is
+    what it needs besides the children; it is the same for containers that are built alike."""
+
+    context: object
+    flatten: Callable[[Any], tuple[Sequence[object], object]]  # children and context
+    unflatten: Callable[[Sequence[Any], Any], object]
+
+
+@dataclass(frozen=True, slots=True)
 class Branch:
     """A container of class `kind` with children under `keys`; None is one without children."""
 
     kind: type
     keys: tuple[Hashable, ...] = ()
     children: tuple[Structure, ...] = ()
+    registered: Registered | None = None
 
 
 Structure = Leaf | Branch
@@ -69,12 +83,15 @@ def _collect(structure: Structure, tree: object, leaves: list[object]) -> None:
         return
     if type(tree) is not structure.kind:
         raise StructureMismatchError("", f"a {structure.kind.__name__}", _describe(tree))
-    keys, values = _items(tree)
+    if structure.registered is not None:
+        keys, values = _registered_items(structure, structure.registered, tree)
+    else:
+        keys, values = _items(tree)
     if keys != structure.keys:
-        found = dict(zip(keys, values, strict=True))
-        if found.keys() != set(structure.keys):
+        by_key = dict(zip(keys, values, strict=True))
+        if by_key.keys() != set(structure.keys):
             raise StructureMismatchError("", _keys_text(structure.keys), _keys_text(keys))
-        values = [found[key] for key in structure.keys]
+        values = [by_key[key] for key in structure.keys]
     for key, child, value in zip(structure.keys, structure.children, values, strict=True):
         try:
             _collect(child, value, leaves)
@@ -131,6 +148,18 @@ def _items(tree: object) -> tuple[tuple[Hashable, ...], list[object]]:
     return names, [getattr(tree, name) for name in names]
 
 
+def _registered_items(
+    structure: Branch, registered: Registered, tree: object
+) -> tuple[tuple[Hashable, ...], Sequence[object]]:
+    """Children of a framework's container, which must have the context of the structure."""
+    values, context = registered.flatten(tree)
+    if context != registered.context:
+        name = structure.kind.__name__
+        expected = f"a {name} of {registered.context!r}"
+        raise StructureMismatchError("", expected, f"a {name} of {context!r}")
+    return tuple(range(len(values))), values
+
+
 @cache
 def _field_names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(cast(Any, kind)))
@@ -140,6 +169,8 @@ def _rebuild(structure: Structure, leaves: Iterator[object]) -> object:
     if isinstance(structure, Leaf):
         return next(leaves)
     values = [_rebuild(child, leaves) for child in structure.children]
+    if structure.registered is not None:
+        return structure.registered.unflatten(values, structure.registered.context)
     kind = cast(Any, structure.kind)
     if kind is type(None):
         return None

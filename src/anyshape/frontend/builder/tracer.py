@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from anyshape.base.errors import AnyshapeError, TraceError
 from anyshape.base.location import Location, caller_location
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
     from anyshape.frontend.builder.tensor import Tensor
+
+T = TypeVar("T")
 
 _ACTIVE: ContextVar[Tracer | None] = ContextVar("anyshape_active_tracer", default=None)
 
@@ -54,6 +56,7 @@ class Tracer:
         self.token: Value | None = None  # the order of effects so far
         self.locate = locate  # the line of the user's program that is being traced
         self._make = make
+        self._analyses: dict[type, object] = {}
 
     def nested(self) -> Tracer:
         """A tracer for a region inside this one."""
@@ -68,6 +71,13 @@ class Tracer:
             yield
         finally:
             _ACTIVE.reset(before)
+
+    def analysis(self, kind: type[T]) -> T:
+        """What an analysis has worked out about this region so far; nothing at the first use."""
+        known = self._analyses.get(kind)
+        if not isinstance(known, kind):
+            known = self._analyses[kind] = kind()
+        return known
 
     # --- values -------------------------------------------------------------------------------
 
@@ -188,12 +198,12 @@ is the variable's own method: a function around it would cost nine times as much
 
 def active() -> Tracer:
     """The active tracer; an error outside of tracing."""
-    found = _ACTIVE.get()
-    if found is None:
+    tracer = _ACTIVE.get()
+    if tracer is None:
         raise TraceError(
             "anyshape",
             "this function builds a graph, and nothing is being traced here",
             "call it inside a function decorated with @ash.jit",
             caller_location(),
         )
-    return found
+    return tracer

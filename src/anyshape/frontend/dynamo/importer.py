@@ -1,9 +1,9 @@
-"""From an fx graph of torch.compile to a graph.
+"""Imports an fx graph of torch.compile.
 
 The fx graph is functional. Sizes that dynamo leaves symbolic are inputs of their own; here they
-follow from the shapes of tensors, except those that no tensor has: each becomes the size of an
-array without content, or the sizes of two (see `integers`). Parameters and buffers are constants,
-whose values are given.
+follow from the shapes of tensors. One that no tensor has becomes the size of an array without
+content, or the sizes of two (see `integers`). Parameters and buffers are constants, whose values
+the caller passes.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
+from anyshape.frontend.aten.dtypes import from_torch
+from anyshape.frontend.aten.symbols import dim_of_size, is_symbolic
+from anyshape.frontend.aten.walk import Walker, check_known
 from anyshape.frontend.builder.arrays import as_array
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.movement import transpose
+from anyshape.frontend.builder.pytree import flatten
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
 from anyshape.frontend.dynamo.integers import counts_below, signed_symbols
-from anyshape.frontend.torch_export.conditions import is_symbolic
-from anyshape.frontend.torch_export.dtypes import from_torch
-from anyshape.frontend.torch_export.program import (
+from anyshape.frontend.imported.program import (
     FixedResult,
     ImportedProgram,
     Returned,
@@ -34,8 +35,6 @@ from anyshape.frontend.torch_export.program import (
     TensorResult,
     UserInput,
 )
-from anyshape.frontend.torch_export.symbols import dim_of_size
-from anyshape.frontend.torch_export.walk import Walker, check_known
 from anyshape.ir.build import Builder
 from anyshape.ir.types import TensorType, bool_, i64
 from anyshape.sym import Dim, FactScope
@@ -59,7 +58,7 @@ class _Importer:
         for axis in (axis for symbol in symbols.values() for axis in symbol.axes):
             scope.declare(axis)
         self.builder = Builder(scope)
-        self.tracer = Tracer(name, self.builder, Tensor, locate=lambda: self.walker.place)
+        self.tracer = Tracer(name, self.builder, Tensor, locate=lambda: self.walker.location)
         self.inputs: list[str] = []
         self.sources: list[Source] = []
         self.results: list[Tensor] = []
@@ -69,12 +68,12 @@ class _Importer:
             for number, node in enumerate(self.nodes):
                 self.walker.values[node] = self._input(number, constants.get(number))
             self.walker.run()
-            found = zip(self.walker.results(), self._expected(), strict=True)
-            returned = tuple(self._returned(*pair) for pair in found)
+            results = zip(self.walker.results(), self._expected(), strict=True)
+            returned = tuple(self._returned(*pair) for pair in results)
         values = [self.tracer.value(result) for result in self.results]
         graph = self.builder.graph(self.name, self.inputs, values)
-        out_spec = pytree.tree_structure(tuple(returned))
-        return ImportedProgram(graph, tuple(self.sources), returned, {}, {}, {}, out_spec, {})
+        _, structure = flatten(tuple(range(len(returned))))
+        return ImportedProgram(graph, tuple(self.sources), returned, {}, {}, {}, structure, {})
 
     # --- inputs -------------------------------------------------------------------------------
 

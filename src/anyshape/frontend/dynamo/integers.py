@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from anyshape.frontend.torch_export.conditions import is_symbolic
+from anyshape.frontend.aten.symbols import is_symbolic
 from anyshape.sym import Axis, Dim, Symbol
 
 _BELOW = "_below"
@@ -29,13 +29,13 @@ class SignedSymbol:
 
 def signed_symbols(values: Sequence[Any]) -> dict[str, SignedSymbol]:
     """The symbols in the sizes of inputs, in the ranges that dynamo guards."""
-    found: dict[str, SignedSymbol] = {}
+    symbols: dict[str, SignedSymbol] = {}
     for size in (size for value in values for size in _sizes(value) if is_symbolic(size)):
         for symbol in sorted(size.node.expr.free_symbols, key=str):
             limits = size.node.shape_env.var_to_range[symbol]
             ends = (int(end) if end.is_Integer else None for end in (limits.lower, limits.upper))
-            found.setdefault(symbol.name, _signed(symbol.name, *ends))
-    return found
+            symbols.setdefault(symbol.name, _signed(symbol.name, *ends))
+    return symbols
 
 
 def counts_below(symbol: Symbol) -> bool:

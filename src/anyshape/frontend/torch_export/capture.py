@@ -1,4 +1,4 @@
-"""A model as a captured program: a module that is exported here, or a program that the user has.
+"""Captures a model: exports a module here, or takes a program that the user exported.
 
 One capture at a time: callers are inside `frontend.capturing`.
 """
@@ -7,32 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
-from anyshape.frontend.torch_export.axes import leaves_of, named_axes
-from anyshape.frontend.torch_export.call_form import CallForm, Parameters
-from anyshape.frontend.torch_export.conditions import model_guards, was_traced_here
+from anyshape.frontend.imported.axes import named_axes
+from anyshape.frontend.imported.call_signature import CallSignature, Parameters
+from anyshape.frontend.imported.example import path_text
+from anyshape.frontend.imported.program import ImportedModel
+from anyshape.frontend.torch_export.containers import example_of
 from anyshape.frontend.torch_export.export_errors import failing_example
 from anyshape.frontend.torch_export.exporter import Exporter, simplified
+from anyshape.frontend.torch_export.guards import model_guards, was_traced_here
 from anyshape.frontend.torch_export.importer import import_exported
 from anyshape.frontend.torch_export.naming import naming_of, user_inputs
-from anyshape.frontend.torch_export.program import ImportedProgram
 from anyshape.frontend.torch_export.saved_guards import saved_guards
 
 Axes = Mapping[str, Any]
 Names = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class CapturedModel:
-    """A model's graph, and how it is called."""
-
-    imported: ImportedProgram
-    form: CallForm
 
 
 def capture_module(
@@ -44,23 +37,25 @@ def capture_module(
     names: Names,
     *,
     share: bool = False,
-) -> CapturedModel:
+) -> ImportedModel:
     """Exports a module at an example call and imports what torch recorded. Weights are copied, or
     `share` the module's memory."""
     parameters = Parameters.of(module.forward)
     inputs = pytree.tree_map(_as_tensor, parameters.bind(args, kwargs))
     parameters.check_example(inputs)
-    named = named_axes(inputs, axes or {})
-    form = CallForm(parameters, inputs)
-    with _example_of(module):
-        exporter = Exporter(module, parameters, inputs, named)
+    example = example_of(inputs)
+    named = named_axes(example, axes or {})
+    with _failing_as_example(module):
+        exporter = Exporter(module, parameters, example, named)
         if dynamic_shapes is None:
-            return CapturedModel(exporter.imported(share=share), form)
-        return CapturedModel(exporter.imported_as(dynamic_shapes, names, share=share), form)
+            program = exporter.imported(share=share)
+        else:
+            program = exporter.imported_as(dynamic_shapes, names, share=share)
+    return ImportedModel(program, CallSignature(parameters, example))
 
 
 @contextmanager
-def _example_of(module: Any) -> Generator[None]:
+def _failing_as_example(module: Any) -> Generator[None]:
     """Within, a failure of torch's ops is one of the user's example."""
     try:
         yield
@@ -72,19 +67,20 @@ def _example_of(module: Any) -> Generator[None]:
 
 def capture_program(
     program: Any, axes: Axes | None, names: Names, *, share: bool = False
-) -> CapturedModel:
+) -> ImportedModel:
     """Imports a program that the user exported."""
     order = program.module_call_graph[0].signature.forward_arg_names
     values = [node.meta.get("val") for node in user_inputs(program)]
     args, kwargs = program.call_spec.in_spec.unflatten(values)
     parameters = Parameters(tuple(order or (f"args_{i}" for i in range(len(args)))))
-    inputs = parameters.bind(args, kwargs)
-    named = named_axes(inputs, axes or {})
-    sizes = {path: getattr(leaf, "shape", ()) for path, leaf in leaves_of(inputs)}
+    example = example_of(parameters.bind(args, kwargs))
+    named = named_axes(example, axes or {})
+    leaves = zip(example.paths, example.leaves, strict=True)
+    sizes = {path_text(path): getattr(leaf, "shape", ()) for path, leaf in leaves}
     guards = model_guards(program) if was_traced_here(program) else saved_guards(program, sizes)
     naming = naming_of(program, named, names, torch_ranges=True)
     imported = import_exported(simplified(program), "model", naming, guards, share=share)
-    return CapturedModel(imported, CallForm(parameters, inputs))
+    return ImportedModel(imported, CallSignature(parameters, example))
 
 
 def _as_tensor(leaf: Any) -> Any:

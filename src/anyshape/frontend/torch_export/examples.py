@@ -1,9 +1,9 @@
-"""Sizes for the example that a model is captured with.
+"""Chooses the sizes of the example that a model is captured with.
 
 torch records what the model does with one example. Its sizes must say nothing about others: axes
-that are equal by chance would look like one axis, and 0 and 1 are treated apart by many programs.
-So named axes get sizes of our own choice, at least 2, all different, as their declarations allow.
-The sizes are all that changes: nothing is computed with the example.
+that are equal by chance would look like one axis, and many programs treat sizes 0 and 1 specially.
+So named axes get sizes of our own choice: at least 2, all different, within their declarations.
+Only sizes matter: nothing computes with the example.
 """
 
 from __future__ import annotations
@@ -13,23 +13,25 @@ from itertools import count
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from anyshape.base.errors import AxisConflictError, SizeSource
-from anyshape.frontend.torch_export.axes import NamedAxes, Places, leaves_of
+from anyshape.frontend.imported.axes import InputAxes, NamedAxes, NamedDims
+from anyshape.frontend.imported.example import Example
 from anyshape.sym import Axis, Symbol
 
 _TRIED = 64
-"""How many sizes are looked at for an axis before one that is taken twice is accepted."""
+"""How many sizes to try for an axis before two axes get the same one."""
 
 
-def with_sizes(
-    inputs: Mapping[str, Any], named: NamedAxes, sizes: Mapping[Symbol, int]
-) -> dict[str, Any]:
-    """The inputs with tensors of these sizes where axes are named."""
-    leaves, spec = pytree.tree_flatten(dict(inputs))
-    resized = [_resized(*pair, sizes) for pair in zip(leaves, named.leaves, strict=True)]
-    return pytree.tree_unflatten(resized, spec)
+def with_sizes(example: Example, named: NamedAxes, sizes: Mapping[Symbol, int]) -> Example:
+    """The example with tensors of these sizes where axes are named."""
+    return example.with_leaves(
+        [_resized(leaf, axes.dims, sizes) for leaf, axes in _leaves(example, named)]
+    )
+
+
+def _leaves(example: Example, named: NamedAxes) -> Iterator[tuple[Any, InputAxes]]:
+    return zip(example.leaves, named.inputs, strict=True)
 
 
 def example_sizes(axes: Sequence[Axis]) -> dict[Symbol, int]:
@@ -40,11 +42,11 @@ def example_sizes(axes: Sequence[Axis]) -> dict[Symbol, int]:
     return sizes
 
 
-def own_sizes(inputs: Mapping[str, Any], named: NamedAxes) -> dict[Symbol, int]:
+def own_sizes(example: Example, named: NamedAxes) -> dict[Symbol, int]:
     """The sizes that the user's example has."""
     sizes = example_sizes(named.axes)
-    for (_, leaf), places in zip(leaves_of(inputs), named.leaves, strict=True):
-        for position, dim in places.items():
+    for leaf, axes in _leaves(example, named):
+        for position, dim in axes.dims.items():
             if dim.symbol is not None:
                 sizes[dim.symbol] = int(leaf.shape[position])
     return sizes
@@ -57,7 +59,7 @@ def _size(axis: Axis, taken: frozenset[int]) -> int:
 
 
 def _allowed(axis: Axis) -> Iterator[int]:
-    """The sizes that a declaration allows, ascending; odd ones are what programs meet rarely."""
+    """The sizes that a declaration allows, ascending, from 3 on where possible."""
     for low, high in axis.ranges:
         start = -(-max(low, 3) // axis.multiple_of) * axis.multiple_of
         if high is not None and start > high:
@@ -68,23 +70,23 @@ def _allowed(axis: Axis) -> Iterator[int]:
             yield size
 
 
-def _resized(leaf: Any, places: Places, sizes: Mapping[Symbol, int]) -> Any:
-    if not places:
+def _resized(leaf: Any, dims: NamedDims, sizes: Mapping[Symbol, int]) -> Any:
+    if not dims:
         return leaf
     shape = list(leaf.shape)
-    for position, dim in places.items():
+    for position, dim in dims.items():
         shape[position] = dim.evaluate(sizes)
     return torch.zeros(shape, dtype=leaf.dtype)
 
 
-def check_one_size_each(inputs: Mapping[str, Any], named: NamedAxes) -> None:
+def check_one_size_each(example: Example, named: NamedAxes) -> None:
     """An axis named twice has one size in the user's example."""
     seen: dict[str, SizeSource] = {}
-    for (path, leaf), places in zip(leaves_of(inputs), named.leaves, strict=True):
-        for position, dim in places.items():
+    for leaf, axes in _leaves(example, named):
+        for position, dim in axes.dims.items():
             if dim.symbol is None:
                 continue
             name = dim.symbol.name
-            here = SizeSource(f"input '{path}'", position, int(leaf.shape[position]), name)
+            here = SizeSource(f"input '{axes.path}'", position, int(leaf.shape[position]), name)
             if seen.setdefault(name, here).size != here.size:
                 raise AxisConflictError(name, seen[name], here)

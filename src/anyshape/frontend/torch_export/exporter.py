@@ -1,10 +1,10 @@
-"""Exports a module by torch, in the form that the importer takes.
+"""Exports a module with torch.export, as the importer expects it.
 
-Sizes 0 and 1 are sizes like any other: torch is told not to treat them apart, and examples have
-others (see `examples`). Every named position is exported as one whose range and relations torch
-finds out; what the model's code asks of it is in the program's guards (see `conditions`).
+Sizes 0 and 1 are sizes like any other: torch must not specialize on them, and examples have other
+sizes (see `examples`). torch infers the range of every named position and its relations to others;
+the program's guards say what the model's code asks of it (see `guards`).
 
-Functions of torch are replaced meanwhile, and its settings are others: one export at a time.
+An export replaces functions of torch and changes its settings: one export at a time.
 """
 
 from __future__ import annotations
@@ -21,35 +21,28 @@ from torch.fx.experimental import _config as symbolic_config
 
 from anyshape.base.errors import AnyshapeError, TraceError
 from anyshape.base.location import Location
-from anyshape.frontend.torch_export.axes import NamedAxes, leaves_of
-from anyshape.frontend.torch_export.call_form import Parameters
-from anyshape.frontend.torch_export.conditions import Guard, model_guards
+from anyshape.frontend.aten.not_decomposed import NOT_DECOMPOSED
+from anyshape.frontend.imported.axes import NamedAxes
+from anyshape.frontend.imported.call_signature import Parameters
+from anyshape.frontend.imported.example import Example
+from anyshape.frontend.imported.program import ImportedProgram
 from anyshape.frontend.torch_export.examples import (
     check_one_size_each,
     example_sizes,
     own_sizes,
     with_sizes,
 )
-from anyshape.frontend.torch_export.export_errors import in_words_of_model, place_of_error
+from anyshape.frontend.torch_export.export_errors import in_words_of_model, location_of_error
+from anyshape.frontend.torch_export.guard_probe import (
+    adds_no_guard,
+    guards_against_one,
+    opposite_answer,
+    without_guard,
+)
+from anyshape.frontend.torch_export.guards import Guard, model_guards
 from anyshape.frontend.torch_export.importer import import_exported
 from anyshape.frontend.torch_export.naming import Naming, naming_of
-from anyshape.frontend.torch_export.other_side import (
-    adds_none,
-    answered_otherwise,
-    leaving_out_one,
-    without,
-)
-from anyshape.frontend.torch_export.program import ImportedProgram
 from anyshape.sym import Axis, Symbol
-
-KEPT = frozenset(
-    {"aten.scaled_dot_product_attention.default", "aten.layer_norm.default"}
-    | {"aten.rms_norm.default", "aten.gelu.default", "aten.silu.default", "aten.softmax.int"}
-    | {"aten.log_softmax.int", "aten.embedding.default", "aten.linear.default"}
-    | {"aten.matmul.default", "aten.addmm.default", "aten.stack.default", "aten.unbind.int"}
-    | {"aten.square.default", "aten.logsumexp.default"}
-)
-"""Ops that the importer takes whole although torch could take them apart."""
 
 ExampleCall = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -58,71 +51,71 @@ class Exporter:
     """Exports one module at examples of different sizes."""
 
     def __init__(
-        self, module: Any, parameters: Parameters, inputs: Mapping[str, Any], named: NamedAxes
+        self, module: Any, parameters: Parameters, example: Example, named: NamedAxes
     ) -> None:
-        check_one_size_each(inputs, named)
+        check_one_size_each(example, named)
         self.module = module
         self.name = type(module).__name__
         self.parameters = parameters
-        self.inputs = inputs
+        self.example = example
         self.named = named
         self.refused_at: Location | None = None
 
     def imported(self, *, share: bool) -> ImportedProgram:
-        """The program for any size, with the conditions that its model's code sets."""
+        """The program for any size, with the guards of its model's code."""
         program, sizes = self._program()
         at = self.refused_at
         naming = naming_of(program, self.named, {}, torch_ranges=False, refused_at=at)
-        found = model_guards(program)
-        guards = found
-        for symbol, guard in self._leaving_out_one(naming, found):
-            with answered_otherwise(guard):
+        recorded = model_guards(program)
+        guards = recorded
+        for symbol, guard in self._guards_against_one(naming, recorded):
+            with opposite_answer(guard):
                 other = self._at(sizes)
             same = self._same_at_one(program, other, naming.at_size(symbol, 1))
-            if same and adds_none(found, model_guards(other)):
-                guards = without(guards, guard)
+            if same and adds_no_guard(recorded, model_guards(other)):
+                guards = without_guard(guards, guard)
         return import_exported(program, self.name, naming, guards, share=share)
 
     def imported_as(self, shapes: Any, names: Mapping[str, str], *, share: bool) -> ImportedProgram:
-        """The program for the sizes that the user describes in torch's own form."""
-        program = _export(self.module, self.parameters.split(self.inputs), shapes)
+        """The program for the shapes that the user describes as torch.export does."""
+        program = _export(self.module, self.parameters.split(self.example.arguments), shapes)
         naming = naming_of(program, self.named, names, torch_ranges=True)
         return import_exported(program, self.name, naming, model_guards(program), share=share)
 
     def _same_at_one(self, program: Any, other: Any, naming: Naming) -> bool:
-        """Whether two programs do the same, with these names, in which an axis has size 1."""
+        """Whether two programs are one graph with these names, where an axis has size 1."""
         pair = (program, other)
         try:
             one, two = (import_exported(each, "both", naming, (), share=True) for each in pair)
-        except AnyshapeError:  # one of them cannot be done at that size
+        except AnyshapeError:  # one of them does not allow that size
             return False
         return one.graph == two.graph
 
     def _program(self) -> tuple[Any, Mapping[Symbol, int]]:
-        """At sizes of our choice; a model that refuses them is captured as in the user's example,
-        which shows the sizes that it insists on."""
+        """The program at sizes of our choice. A model that refuses them is captured at those of
+        the user's example, which shows the sizes that it insists on."""
         sizes = example_sizes(self.named.axes)
         try:
             return self._at(sizes), sizes
         except Exception as error:
-            own = own_sizes(self.inputs, self.named)
+            own = own_sizes(self.example, self.named)
             if own == sizes or isinstance(error, TraceError):
                 raise
-            self.refused_at = place_of_error(error)
+            self.refused_at = location_of_error(error)
             return self._at(own), own
 
     def _at(self, sizes: Mapping[Symbol, int]) -> Any:
-        inputs = with_sizes(self.inputs, self.named, sizes)
-        call = self.parameters.split(inputs)
-        return _export(self.module, call, _dynamic_shapes(self.module, call, inputs, self.named))
+        example = with_sizes(self.example, self.named, sizes)
+        call = self.parameters.split(example.arguments)
+        return _export(self.module, call, _dynamic_shapes(self.module, call, example, self.named))
 
-    def _leaving_out_one(
+    def _guards_against_one(
         self, naming: Naming, guards: Sequence[Guard]
     ) -> list[tuple[Symbol, Guard]]:
-        """What the model's code says against size 1 of axes that may be 1."""
+        """The guards that exclude size 1 of axes that may be 1."""
         allowed = {axis.symbol for axis in self.named.axes if axis.contains(1)}
-        found = ((naming.dims.get(name), g) for name, g in leaving_out_one(guards).items())
-        named = ((dim.symbol, guard) for dim, guard in found if dim is not None)
+        by_dim = ((naming.dims.get(name), g) for name, g in guards_against_one(guards).items())
+        named = ((dim.symbol, guard) for dim, guard in by_dim if dim is not None)
         return [(symbol, guard) for symbol, guard in named if symbol in allowed]
 
 
@@ -140,8 +133,8 @@ def _export(module: Any, call: ExampleCall, shapes: Any) -> Any:
 
 @contextmanager
 def _symbolic_flags() -> Generator[None]:
-    """Within, attention takes `is_causal` as the truth of sizes, which torch's own parser refuses:
-    the truth is then a condition like any other."""
+    """Within, attention takes a symbolic `is_causal`, which torch's own parser refuses: its truth
+    becomes a guard like any other."""
     functions: Any = torch.nn.functional
     own = functions.scaled_dot_product_attention
 
@@ -158,20 +151,19 @@ def _symbolic_flags() -> Generator[None]:
 
 
 def _any_size() -> AbstractContextManager[None]:
-    """Within, an example of size 0 or 1 says nothing about other sizes."""
+    """Within, torch does not specialize on sizes 0 and 1."""
     config: Any = symbolic_config
     return config.patch(backed_size_oblivious=True)
 
 
-def _dynamic_shapes(
-    module: Any, call: ExampleCall, inputs: Mapping[str, Any], named: NamedAxes
-) -> Any:
-    """torch's form of what is dynamic, built like the inputs."""
+def _dynamic_shapes(module: Any, call: ExampleCall, example: Example, named: NamedAxes) -> Any:
+    """torch's description of what is dynamic, built like the inputs."""
     axes = {axis.name: axis for axis in named.axes}
     shapes: Any = torch.export.ShapesCollection()
-    for (_, leaf), places in zip(leaves_of(inputs), named.leaves, strict=True):
-        if places:
-            names = {i: dim.symbol.name if dim.symbol else "" for i, dim in places.items()}
+    for leaf, input_axes in zip(example.leaves, named.inputs, strict=True):
+        if input_axes.dims:
+            dims = input_axes.dims.items()
+            names = {i: dim.symbol.name if dim.symbol else "" for i, dim in dims}
             shapes[leaf] = {i: _hint(name, axes) for i, name in names.items()}
     return shapes.dynamic_shapes(module, *call)
 
@@ -183,9 +175,9 @@ def _hint(name: str, axes: Mapping[str, Axis]) -> Any:
 
 
 def simplified(program: Any) -> Any:
-    """Taken apart into the ops of the importer's table."""
+    """The program decomposed into the ops of the importer's table."""
     table: dict[Any, Callable[..., Any]] = torch.export.default_decompositions()
-    for op in [op for op in table if str(op) in KEPT]:
+    for op in [op for op in table if str(op) in NOT_DECOMPOSED]:
         del table[op]
     quiet = catch_warnings(action="ignore", category=FutureWarning)  # of torch, about itself
     with torch.no_grad(), _any_size(), quiet:

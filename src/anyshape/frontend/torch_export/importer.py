@@ -1,4 +1,4 @@
-"""From an ExportedProgram to a graph: its inputs by the program's signature, then its nodes."""
+"""Imports an ExportedProgram: its inputs by the program's signature, then its nodes."""
 
 from __future__ import annotations
 
@@ -9,22 +9,16 @@ import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 from anyshape.base.errors import AxisDeclarationError, AxisNameConflictError
+from anyshape.frontend.aten.dtypes import from_torch
+from anyshape.frontend.aten.symbols import dim_of_size
+from anyshape.frontend.aten.walk import Walker, check_known
 from anyshape.frontend.builder.arrays import as_array
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
-from anyshape.frontend.torch_export.axes import Places
-from anyshape.frontend.torch_export.conditions import (
-    AllOf,
-    Condition,
-    Guard,
-    OneOf,
-    condition_of,
-    require,
-)
-from anyshape.frontend.torch_export.dtypes import from_torch
-from anyshape.frontend.torch_export.naming import Naming
-from anyshape.frontend.torch_export.program import (
+from anyshape.frontend.imported.axes import NamedDims
+from anyshape.frontend.imported.conditions import AllOf, Condition, OneOf, require
+from anyshape.frontend.imported.program import (
     FixedResult,
     ImportedProgram,
     Returned,
@@ -34,8 +28,9 @@ from anyshape.frontend.torch_export.program import (
     TensorResult,
     UserInput,
 )
-from anyshape.frontend.torch_export.symbols import dim_of_size
-from anyshape.frontend.torch_export.walk import Walker, check_known
+from anyshape.frontend.torch_export.containers import structure_of
+from anyshape.frontend.torch_export.guards import Guard, condition_of
+from anyshape.frontend.torch_export.naming import Naming
 from anyshape.ir.build import Builder
 from anyshape.ir.literal import TensorLiteral, WeightRef
 from anyshape.ir.types import Array, TensorType
@@ -64,11 +59,11 @@ class _Importer:
         self.name = name
         self.naming = naming
         scope = FactScope()
-        for axis in naming.axes:
+        for axis in naming.named.axes:
             scope.declare(axis)
         self.builder = Builder(scope)
         self.walker = Walker(program.graph_module)
-        self.tracer = Tracer(name, self.builder, Tensor, locate=lambda: self.walker.place)
+        self.tracer = Tracer(name, self.builder, Tensor, locate=lambda: self.walker.location)
         self.inputs: list[str] = []
         self.sources: list[Source] = []
         self.state: dict[str, Array] = {}
@@ -89,7 +84,7 @@ class _Importer:
             self.state,
             state_updates,
             input_updates,
-            self.program.call_spec.out_spec,
+            structure_of(self.program.call_spec.out_spec),
             self.constants,
         )
 
@@ -109,12 +104,12 @@ class _Importer:
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor):
             return getattr(spec.arg, "value", None)
-        return self._param(node.name, value, UserInput(leaf), self.naming.places[leaf])
+        return self._param(node.name, value, UserInput(leaf), self.naming.named.inputs[leaf].dims)
 
-    def _param(self, name: str, value: Any, source: Source, places: Places) -> Tensor:
+    def _param(self, name: str, value: Any, source: Source, named: NamedDims) -> Tensor:
         self.inputs.append(name)
         self.sources.append(source)
-        shape = (self._dim(size, places.get(i)) for i, size in enumerate(value.shape))
+        shape = (self._dim(size, named.get(i)) for i, size in enumerate(value.shape))
         return self.tracer.param(TensorType(from_torch(value.dtype), tuple(shape)))
 
     def _dim(self, size: Any, given: Dim | None) -> Dim:
@@ -137,12 +132,12 @@ class _Importer:
     def _guards(self, guards: Sequence[Guard]) -> None:
         """What the model's code asked of sizes, and the answer that was captured."""
         for guard in guards:
-            self.walker.place = guard.place
+            self.walker.location = guard.location
             if all(symbol.name in self.naming.dims for symbol in guard.expression.free_symbols):
                 condition = condition_of(guard.expression, self.naming.dims)
                 self._check_declared(condition)
                 require(self.tracer, condition, "the model's code was captured for this case")
-        self.walker.place = None
+        self.walker.location = None
 
     def _check_declared(self, condition: Condition) -> None:
         """An axis that was declared with a range must satisfy what the model asks of it alone."""
@@ -152,10 +147,10 @@ class _Importer:
         axis = next((axis for axis in self.naming.declared if axis.symbol == symbol), None)
         if axis is None or self.tracer.proves(condition):
             return
-        place = f" ({self.walker.place})" if self.walker.place else ""
+        location = f" ({self.walker.location})" if self.walker.location else ""
         problem = f"is declared {axis.ranges_text}, but the model was captured for {condition}"
         fix = f"declare Axis('{axis.name}', ...) with a range for which {condition} holds"
-        raise AxisDeclarationError(axis.name, problem + place, fix)
+        raise AxisDeclarationError(axis.name, problem + location, fix)
 
     # --- results ------------------------------------------------------------------------------
 
@@ -187,5 +182,5 @@ class _Importer:
         return len(self.results) - 1
 
     def _leaf(self, name: str) -> int:
-        """The place of a user input among the leaves of the call."""
+        """The number of a user input among the leaves of the call."""
         return list(self.signature.user_inputs).index(name)

@@ -1,4 +1,4 @@
-"""Which axis stands for which of torch's symbols.
+"""Maps torch's symbols to axes.
 
     s43 -> batch
 
@@ -18,28 +18,25 @@ from torch.export.graph_signature import InputKind
 
 from anyshape.base.errors import AxisDeclarationError
 from anyshape.base.location import Location
-from anyshape.frontend.torch_export.axes import NamedAxes, Places, is_bare
-from anyshape.frontend.torch_export.conditions import is_symbolic, shape_environment
+from anyshape.frontend.aten.symbols import is_symbolic, limits_of
+from anyshape.frontend.imported.axes import NamedAxes, is_bare
 from anyshape.frontend.torch_export.fixed_sizes import FixedSize, fixed_size
-from anyshape.frontend.torch_export.symbols import limits_of
+from anyshape.frontend.torch_export.guards import shape_environment
 from anyshape.sym import Axis, Dim, Symbol
 
 
 @dataclass(frozen=True)
 class Naming:
-    """The axes of a captured program, the dims of its symbols, and those given by position."""
+    """The axes that the user names, and the dim of each of torch's symbols."""
 
-    axes: tuple[Axis, ...]
+    named: NamedAxes
     dims: Mapping[str, Dim]  # by torch's symbol
-    places: tuple[Places, ...]  # by leaf of the inputs
     declared: tuple[Axis, ...] = ()  # those whose ranges the user promised
 
     def at_size(self, symbol: Symbol, size: int) -> Naming:
-        """The same with a number in the place of one axis."""
+        """The same with a number in place of one axis."""
         dims = {name: dim.substitute({symbol: size}) for name, dim in self.dims.items()}
-        places = ({i: d.substitute({symbol: size}) for i, d in p.items()} for p in self.places)
-        axes = tuple(axis for axis in self.axes if axis.symbol != symbol)
-        return Naming(axes, dims, tuple(places))
+        return Naming(self.named.at_size(symbol, size), dims)
 
 
 def naming_of(
@@ -58,22 +55,22 @@ def naming_of(
     """
     dims: dict[str, Dim] = {}
     sizes = _input_sizes(program)
-    for leaf, (shape, places) in enumerate(zip(sizes, named.leaves, strict=True)):
-        for position, dim in places.items():
+    for shape, axes in zip(sizes, named.inputs, strict=True):
+        for position, dim in axes.dims.items():
             symbol = _symbol(shape[position])
             if symbol is not None:
                 dims.setdefault(symbol, dim)
             elif not is_symbolic(shape[position]):
-                size = FixedSize(named, leaf, position, int(shape[position]))
+                size = FixedSize(axes, position, int(shape[position]))
                 raise fixed_size(program, size, refused_at, chosen=not torch_ranges)
     known = _dim_names(program)
     for symbol in _symbols(sizes):
         own = known.get(symbol, symbol)
         dims.setdefault(symbol, Dim.of(names.get(symbol, names.get(own, own))))
     if torch_ranges:
-        return Naming(_with_ranges(program, named.axes, dims), dims, named.leaves)
+        return Naming(NamedAxes(_with_ranges(program, named.axes, dims), named.inputs), dims)
     declared = tuple(axis for axis in named.axes if not is_bare(axis))
-    return Naming(named.axes, dims, named.leaves, declared)
+    return Naming(named, dims, declared)
 
 
 def user_inputs(program: Any) -> list[Any]:
@@ -95,15 +92,15 @@ def _symbol(size: Any) -> str | None:
 
 def _symbols(sizes: Sequence[Sequence[Any]]) -> list[str]:
     """All symbols in the sizes of inputs, in order of appearance."""
-    found: dict[str, None] = {}
+    symbols: dict[str, None] = {}
     for size in (size for shape in sizes for size in shape if is_symbolic(size)):
         for symbol in sorted(size.node.expr.free_symbols, key=str):
-            found.setdefault(symbol.name)
-    return list(found)
+            symbols.setdefault(symbol.name)
+    return list(symbols)
 
 
 def _dim_names(program: Any) -> dict[str, str]:
-    """The names of the `Dim` objects behind symbols, as far as torch remembers them."""
+    """The names of the `Dim` objects that symbols come from, as far as torch remembers them."""
     environment = shape_environment(program)
     if environment is None:
         return {}

@@ -1,7 +1,7 @@
-"""The conditions of a program that was saved and loaded.
+"""The guards of a program that was saved and loaded.
 
-torch keeps them as text, without the lines that asked: `L['x'].size()[0] % 8 == 0`. All of them are
-kept: the program itself would refuse a call that breaks one. The text is parsed, never evaluated.
+torch saves them as text, without the lines that asked: `L['x'].size()[0] % 8 == 0`. All of them
+count: the program itself would refuse a call that breaks one. The text is parsed, never evaluated.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sympy  # pyright: ignore[reportMissingTypeStubs]  torch brings it
 from torch.utils._sympy.functions import FloorDiv, PythonMod
 
 from anyshape.base.errors import UnsupportedModelError
-from anyshape.frontend.torch_export.conditions import Guard
+from anyshape.frontend.torch_export.guards import Guard
 
 Sizes = Mapping[str, Sequence[Any]]
 """torch's sizes of the inputs, by path: `x`, `pair[0]`."""

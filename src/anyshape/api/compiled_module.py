@@ -1,0 +1,153 @@
+"""A compiled model of a framework: called like the model, run by an Executable.
+
+Tensors go in and come out without copies. Buffers that the model updates belong to the compiled
+model: they start as the model's were when it was compiled, and calls change them one at a time.
+They are donated, as are inputs that the model writes into: where the plan allows it, a call writes
+them in place. A call that ends early may leave them half written, as in torch.
+
+It holds an Executable and is none: its arguments are the model's, not the graph's. What concerns
+sizes, memory and reports is the same for both, and passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from anyshape.api.graph_calls import graph_arrays, passes_on, returned_leaves
+from anyshape.base.fork_lock import call_lock
+from anyshape.execute import (
+    BackgroundSpecialization,
+    Capabilities,
+    Executable,
+    ExecutableMemory,
+    Specialization,
+    StepRun,
+)
+from anyshape.execute.tensors import as_numpy
+from anyshape.frontend.builder.pytree import unflatten
+from anyshape.frontend.imported.program import ImportedModel
+from anyshape.ir.types import Array
+from anyshape.observe.explain import Explanation
+from anyshape.runtime.program import Metrics
+from anyshape.sym import Axis
+
+
+class CompiledModule:
+    """A model that was compiled once and runs at any shape. See `anyshape.compile`.
+
+    Calls take what the model takes, in the same containers, and give what it gives. Results are
+    torch tensors, or NumPy arrays if all tensors of the call were NumPy arrays.
+    """
+
+    def __init__(self, executable: Executable, model: ImportedModel) -> None:
+        self._executable = executable
+        self._signature = model.signature
+        self._program = model.program
+        self._state = dict(model.program.state)
+        self._one_by_one = call_lock() if self._state else nullcontext()
+        self._passes_on = passes_on(model)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves = self._signature.flatten(args, kwargs)
+        if self._passes_on:
+            results = self._executable(*leaves)
+        else:
+            with self._one_by_one:
+                results = self._executable(*self._arrays(leaves))
+                self._update(results, leaves)
+        return self._returned(results)
+
+    def steps(self, *args: Any, **kwargs: Any) -> Iterator[StepRun]:
+        """One call, a step at a time; the state stays as it is."""
+        return self._executable.steps(*self._arrays(self._signature.flatten(args, kwargs)))
+
+    @property
+    def state(self) -> dict[str, Array]:
+        """Copies of the buffers that the model updates, by their names in the model."""
+        with self._one_by_one:
+            return {name: np.array(as_numpy(value)) for name, value in self._state.items()}
+
+    @property
+    def executable(self) -> Executable:
+        """What runs the model's graph. It takes the graph's arrays in order, those of the state
+        among them, returns a tuple, and knows nothing of containers or of the state here."""
+        return self._executable
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _arrays(self, leaves: Sequence[Any]) -> list[Any]:
+        return graph_arrays(self._program.sources, leaves, self._state)
+
+    def _update(self, results: Sequence[Any], leaves: Sequence[Any]) -> None:
+        for name, number in self._program.state_updates.items():
+            self._state[name] = results[number]
+        for leaf, number in self._program.input_updates.items():
+            if results[number] is not leaves[leaf]:
+                leaves[leaf][...] = results[number]
+
+    def _returned(self, results: Sequence[Any]) -> Any:
+        torch_out = not any(self._signature.is_tensor)  # nothing else says what the caller wants
+        leaves = returned_leaves(self._program.returned, results, torch_out=torch_out)
+        return unflatten(self._program.result_structure, leaves)
+
+    # --- as of every Executable ---------------------------------------------------------------
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes whose sizes a call may choose."""
+        return self._executable.axes
+
+    def specialize(self, **axes: int) -> Specialization:
+        """Level 2 for a binding, made now if it is new. See `Executable.specialize`."""
+        return self._executable.specialize(**axes)
+
+    @overload
+    def pre_specialize(
+        self, bindings: Iterable[Mapping[str, int]], *, background: Literal[False] = False
+    ) -> tuple[Specialization, ...]: ...
+
+    @overload
+    def pre_specialize(
+        self, bindings: Iterable[Mapping[str, int]], *, background: Literal[True]
+    ) -> BackgroundSpecialization: ...
+
+    def pre_specialize(
+        self, bindings: Iterable[Mapping[str, int]], *, background: bool = False
+    ) -> tuple[Specialization, ...] | BackgroundSpecialization:
+        """The bindings that calls will have, ahead of time. See `Executable.pre_specialize`."""
+        if background:
+            return self._executable.pre_specialize(bindings, background=True)
+        return self._executable.pre_specialize(bindings)
+
+    def reserve(self, **axes: int) -> None:
+        """Takes the memory that a call at this binding needs. See `Executable.reserve`."""
+        self._executable.reserve(**axes)
+
+    def trim(self) -> None:
+        """Gives back what is idle. See `Executable.trim`."""
+        self._executable.trim()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What its executor is able to do."""
+        return self._executable.capabilities
+
+    def metrics(self) -> Metrics:
+        """Counters of calls and of the cache of specializations."""
+        return self._executable.metrics()
+
+    def memory(self) -> ExecutableMemory:
+        """What is held between calls."""
+        return self._executable.memory()
+
+    def as_text(self) -> str:
+        """The graph as it is run: every `kernel` is one step."""
+        return self._executable.as_text()
+
+    def explain(self, **axes: int) -> Explanation:
+        """What was done and refused, and why; at a binding, also its steps and its memory plan."""
+        return self._executable.explain(**axes)

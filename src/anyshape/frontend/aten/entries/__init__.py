@@ -1,0 +1,27 @@
+"""The importer's table, one file per family. Importing this package fills it."""
+
+from anyshape.frontend.aten.entries import (
+    control,
+    convolutions,
+    elementwise,
+    indexing,
+    layers,
+    movement,
+    products,
+    reductions,
+    sizes,
+    sources,
+)
+
+__all__ = [
+    "control",
+    "convolutions",
+    "elementwise",
+    "indexing",
+    "layers",
+    "movement",
+    "products",
+    "reductions",
+    "sizes",
+    "sources",
+]

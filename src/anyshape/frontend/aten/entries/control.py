@@ -1,0 +1,56 @@
+"""Control flow: branches and loops whose bodies are graphs of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.aten.walk import Body
+from anyshape.frontend.builder import control
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
+
+
+@entry("cond")
+def cond(
+    call: Call, pred: Any, then: Body, otherwise: Body, operands: Sequence[Any] = ()
+) -> tuple[Any, ...]:
+    if not isinstance(pred, Tensor):
+        raise active().refuse("torch.cond on sizes", "compare tensors, or write `if` and capture")
+    return control.cond(pred, lambda: then(*operands), lambda: otherwise(*operands))
+
+
+@entry("while_loop")
+def while_loop(
+    call: Call,
+    condition: Body,
+    body: Body,
+    carried: Sequence[Any],
+    additional: Sequence[Any] = (),
+) -> tuple[Any, ...]:
+    def goes_on(state: list[Any]) -> Any:
+        return condition(*state, *additional)[0]
+
+    def step(state: list[Any]) -> list[Any]:
+        return list(body(*state, *additional))
+
+    return tuple(control.while_loop(goes_on, step, list(carried)))
+
+
+@entry("scan")
+def scan(
+    call: Call,
+    combine: Body,
+    init: Sequence[Any],
+    xs: Sequence[Any],
+    additional: Sequence[Any] = (),
+) -> list[Any]:
+    """The last state, then what the steps gave, one flat list."""
+
+    def step(state: list[Any], items: list[Any]) -> tuple[list[Any], list[Any]]:
+        results = combine(*state, *items, *additional)
+        return list(results[: len(init)]), list(results[len(init) :])
+
+    last, stacked = control.scan(step, list(init), list(xs))
+    return [*last, *stacked]

@@ -1,0 +1,70 @@
+"""Convolutions as sums over the places of the kernel: text models have short ones.
+
+out[n, :, s] = sum over j of weight[:, :, j] @ x[n, :, s * stride + j * dilation]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import product
+from operator import add
+
+from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.builder import assemble
+from anyshape.frontend.builder.dot import matmul
+from anyshape.frontend.builder.index import getitem
+from anyshape.frontend.builder.movement import moveaxis
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
+from anyshape.sym import Dim
+
+
+@entry("aten.convolution.default")
+def convolution(
+    call: Call,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """Channels are the second axis of `x`, and the first two of `weight`."""
+    if transposed:
+        raise active().refuse("a transposed convolution", "write it as a product and a sum")
+    padded = assemble.pad(x, [(0, 0), (0, 0), *((width, width) for width in padding)])
+    moved = _moved(padded, weight, stride, dilation)
+    found = reduce(add, (_channels(part, matrix, groups) for part, matrix in moved))
+    if bias is None:
+        return found
+    return found + bias.reshape((-1, *(1,) * (x.ndim - 2)))
+
+
+def _moved(
+    x: Tensor, weight: Tensor, stride: Sequence[int], dilation: Sequence[int]
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """For each place of the kernel, what it meets of `x`, and its matrix of weights."""
+    taps = [int(size) for size in weight.shape[2:]]
+    reach = [step * (count - 1) for step, count in zip(dilation, taps, strict=True)]
+    ends = [size - far for size, far in zip(x.shape[2:], reach, strict=True)]
+    for place in product(*map(range, taps)):
+        starts = [step * tap for step, tap in zip(dilation, place, strict=True)]
+        spans = zip(starts, ends, stride, strict=True)
+        part = getitem(x, (..., *(slice(start, end + start, step) for start, end, step in spans)))
+        yield part, getitem(weight, (slice(None), slice(None), *place))
+
+
+def _channels(x: Tensor, weight: Tensor, groups: int) -> Tensor:
+    """[n, in, …] and [out, in / groups] to [n, out, …]: each group of channels by itself."""
+    outside, inside = weight.shape
+    if inside == 1 and outside == groups:
+        return x * weight.reshape((groups, *(1,) * (x.ndim - 2)))
+    last = moveaxis(x, 1, -1)
+    apart = last.reshape((*last.shape[:-1], groups, 1, inside))
+    per_group = weight.reshape((groups, outside // Dim.of(groups), inside))
+    found = matmul(apart, moveaxis(per_group, 1, 2)) if groups > 1 else matmul(last, weight.T)
+    return moveaxis(found.reshape((*last.shape[:-1], outside)), -1, 1)

@@ -1,0 +1,226 @@
+"""Elementwise ops. Operands are brought into the dtype that torch computes in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from anyshape.frontend.aten.calls import TABLE, Call, as_dtype, entry
+from anyshape.frontend.builder import elementwise as ew
+from anyshape.frontend.builder.compound import relu
+from anyshape.frontend.builder.convert import ArrayLike, cast_to
+from anyshape.frontend.builder.functions import FUNCTIONS, expm1, log
+from anyshape.frontend.builder.movement import broadcast_to
+from anyshape.frontend.builder.source import full_like
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.ir.types import f32
+
+Function = Callable[..., Tensor]
+
+
+# --- one operand ----------------------------------------------------------------------------------
+
+
+def _unary(function: Function) -> Function:
+    def apply(call: Call, x: Tensor) -> Tensor:
+        return function(call.operand(x))
+
+    return apply
+
+
+def _test(function: Function) -> Function:
+    """A question about numbers; integers are asked as floats."""
+
+    def apply(call: Call, x: Tensor) -> Tensor:
+        return function(x if x.dtype.is_float else cast_to(x, f32))
+
+    return apply
+
+
+def _log2(x: Tensor) -> Tensor:
+    return log(x) * (1 / math.log(2))
+
+
+def _log10(x: Tensor) -> Tensor:
+    return log(x) * (1 / math.log(10))
+
+
+def _trunc(x: Tensor) -> Tensor:
+    return ew.where(x < 0, ew.ceil(x), ew.floor(x))
+
+
+_UNARY: dict[str, Function] = {
+    **FUNCTIONS,
+    "abs": ew.abs, "ceil": ew.ceil, "floor": ew.floor, "log2": _log2, "log10": _log10,
+    "neg": ew.negative, "reciprocal": ew.reciprocal, "round": ew.round, "sign": ew.sign,
+    "square": ew.square, "trunc": _trunc, "relu": relu, "bitwise_not": ew.bitwise_not,
+}  # fmt: skip
+
+for _name, _function in _UNARY.items():
+    TABLE[f"aten.{_name}.default"] = _unary(_function)
+
+TABLE["aten.isnan.default"] = _test(ew.isnan)
+TABLE["aten.isinf.default"] = _test(ew.isinf)
+
+
+@entry("aten.logical_not.default")
+def logical_not(call: Call, x: Tensor) -> Tensor:
+    return ew.logical_not(x)
+
+
+# --- two operands ---------------------------------------------------------------------------------
+
+
+def _arithmetic(function: Function) -> Function:
+    def apply(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
+        return function(call.operand(x), call.operand(y))
+
+    return apply
+
+
+def _multiplied(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
+    return call.operand(ew.multiply(*call.factors(x, y)))
+
+
+def _comparison(function: Function) -> Function:
+    def apply(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
+        dtype = call.common
+        return function(as_dtype(x, dtype), as_dtype(y, dtype))
+
+    return apply
+
+
+def _logic(function: Function) -> Function:
+    def apply(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
+        return function(x, y)
+
+    return apply
+
+
+def _fmod(x: Tensor, y: Tensor) -> Tensor:
+    """The remainder with the sign of `x`."""
+    rest = ew.mod(ew.abs(x), ew.abs(y))
+    return ew.where(x < 0, -rest, rest)
+
+
+def _add(call: Call, x: ArrayLike, y: ArrayLike, alpha: ArrayLike = 1) -> Tensor:
+    return call.operand(x) + _scaled(call.operand(y), alpha)
+
+
+def _sub(call: Call, x: ArrayLike, y: ArrayLike, alpha: ArrayLike = 1) -> Tensor:
+    return call.operand(x) - _scaled(call.operand(y), alpha)
+
+
+def _rsub(call: Call, x: ArrayLike, y: ArrayLike, alpha: ArrayLike = 1) -> Tensor:
+    return call.operand(y) - _scaled(call.operand(x), alpha)
+
+
+def _scaled(y: Tensor, alpha: ArrayLike) -> Tensor:
+    return y if isinstance(alpha, (int, float)) and alpha == 1 else y * as_dtype(alpha, y.dtype)
+
+
+def _divided(call: Call, x: ArrayLike, y: ArrayLike, rounding_mode: str | None = None) -> Tensor:
+    left, right = call.factors(x, y)
+    if rounding_mode == "floor":
+        return call.operand(ew.floor_divide(left, right))
+    if rounding_mode is None:
+        return call.operand(ew.divide(left, right))
+    if left.dtype.is_float:
+        return call.operand(_trunc(ew.divide(left, right)))
+    return ew.sign(left) * ew.sign(right) * ew.floor_divide(ew.abs(left), ew.abs(right))
+
+
+def _power(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
+    if isinstance(y, (int, float)) and y in (2, 3):  # as torch does it
+        base = call.operand(x)
+        return ew.square(base) if y == 2 else ew.square(base) * base
+    if not call.dtype.is_float and isinstance(y, int):
+        return ew.power(call.operand(x), y)
+    return ew.power(call.operand(x), call.operand(y))
+
+
+_BINARY: dict[str, Function] = {
+    "add": _add, "sub": _sub, "rsub": _rsub, "div": _divided,
+    "mul": _multiplied, "remainder": _arithmetic(ew.mod), "fmod": _arithmetic(_fmod),
+    "bitwise_and": _arithmetic(ew.bitwise_and), "bitwise_or": _arithmetic(ew.bitwise_or),
+    "bitwise_xor": _arithmetic(ew.bitwise_xor),
+    "eq": _comparison(ew.equal), "ne": _comparison(ew.not_equal), "lt": _comparison(ew.less),
+    "le": _comparison(ew.less_equal), "gt": _comparison(ew.greater),
+    "ge": _comparison(ew.greater_equal),
+}  # fmt: skip
+
+for _name, _function in _BINARY.items():
+    TABLE[f"aten.{_name}.Tensor"] = _function
+    TABLE[f"aten.{_name}.Scalar"] = _function
+for _name in ("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar"):
+    TABLE[f"aten.{_name}"] = _power
+for _name in ("div.Tensor_mode", "div.Scalar_mode"):
+    TABLE[f"aten.{_name}"] = _divided
+for _name, _function in {
+    "maximum": _arithmetic(ew.maximum), "minimum": _arithmetic(ew.minimum),
+    "logical_and": _logic(ew.logical_and), "logical_or": _logic(ew.logical_or),
+    "logical_xor": _logic(ew.logical_xor), "floor_divide": _arithmetic(ew.floor_divide),
+}.items():  # fmt: skip
+    TABLE[f"aten.{_name}.default"] = _function
+
+
+# --- selection and conversion ---------------------------------------------------------------------
+
+
+@entry("aten.where.self")
+def where(call: Call, condition: Tensor, x: ArrayLike, y: ArrayLike) -> Tensor:
+    return ew.where(condition, call.held(x), call.held(y))
+
+
+@entry("aten.clamp.default", "aten.clamp.Tensor")
+def clamp(
+    call: Call, x: Tensor, min: ArrayLike | None = None, max: ArrayLike | None = None
+) -> Tensor:
+    bounds = (None if bound is None else call.held(bound) for bound in (min, max))
+    return ew.clip(call.operand(x), *bounds)
+
+
+@entry("aten.hardtanh.default")
+def hardtanh(call: Call, x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    return ew.clip(x, min_val, max_val)
+
+
+@entry("aten.leaky_relu.default")
+def leaky_relu(call: Call, x: Tensor, negative_slope: float = 0.01) -> Tensor:
+    return ew.where(x > 0, x, x * negative_slope)
+
+
+@entry("aten.elu.default")
+def elu(
+    call: Call, x: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
+) -> Tensor:
+    below = expm1(x * input_scale) * alpha
+    return ew.where(x > 0, x, below) * scale
+
+
+@entry("aten._to_copy.default")
+def to_copy(call: Call, x: Tensor, **_: Any) -> Tensor:
+    """Another dtype; devices and layouts are none of ours."""
+    return call.operand(x)
+
+
+@entry(
+    "aten.clone.default",
+    "aten.alias.default",
+    "aten.detach.default",
+    "aten.lift_fresh_copy.default",
+)
+def same(call: Call, x: Tensor, **_: Any) -> Tensor:
+    return x
+
+
+@entry("aten.copy.default")
+def copy(call: Call, target: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
+    """The source in the target's dtype and shape."""
+    return broadcast_to(call.operand(source), target.shape)
+
+
+@entry("aten.fill.Scalar")
+def fill(call: Call, x: Tensor, value: float) -> Tensor:
+    return full_like(x, value)

@@ -1,0 +1,123 @@
+"""Elements at computed places, and sorting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.builder.axes import normal_axis
+from anyshape.frontend.builder.convert import ArrayLike
+from anyshape.frontend.builder.elementwise import where
+from anyshape.frontend.builder.index import getitem, put
+from anyshape.frontend.builder.late import argwhere
+from anyshape.frontend.builder.late import nonzero as nonzero_indices
+from anyshape.frontend.builder.movement import broadcast_to, from_front, gather
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
+from anyshape.ir.attrs import make_attrs
+from anyshape.ir.opdef import lookup
+from anyshape.ir.types import bool_
+
+
+@entry("aten.index.Tensor", "aten._unsafe_index.Tensor")
+def index(call: Call, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """None takes a whole axis."""
+    items = _without_masks(indices)
+    return getitem(x, tuple(slice(None) if item is None else item for item in items))
+
+
+def _without_masks(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """A mask means the indices of its true elements, one tensor for each axis."""
+    items: list[Tensor | None] = []
+    for item in indices:
+        if item is not None and item.dtype == bool_:
+            items.extend(nonzero_indices(item))
+        else:
+            items.append(item)
+    return items
+
+
+@entry("aten.index_select.default")
+def index_select(call: Call, x: Tensor, dim: int, indices: Tensor) -> Tensor:
+    axis = normal_axis(dim, x.ndim)
+    return gather(x, from_front(indices, x.shape[axis]), axis)
+
+
+@entry("aten.gather.default")
+def take_along(
+    call: Call, x: Tensor, dim: int, indices: Tensor, sparse_grad: bool = False
+) -> Tensor:
+    return active().emit("take_along", x, indices, axis=normal_axis(dim, x.ndim))
+
+
+@entry("aten.scatter.src", "aten.scatter.value")
+def scatter(call: Call, x: Tensor, dim: int, indices: Tensor, source: ArrayLike) -> Tensor:
+    return _scatter_along(call, x, dim, indices, source, "set")
+
+
+@entry("aten.scatter_add.default")
+def scatter_add(call: Call, x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
+    return _scatter_along(call, x, dim, indices, source, "add")
+
+
+def _scatter_along(
+    call: Call, x: Tensor, dim: int, indices: Tensor, source: ArrayLike, combine: str
+) -> Tensor:
+    updates = call.held(source)
+    if updates.ndim == 0:
+        updates = broadcast_to(updates, indices.shape)
+    elif updates.shape != indices.shape:  # torch reads only as much of it as there are indices
+        updates = getitem(updates, tuple(slice(0, size) for size in indices.shape))
+    axis = normal_axis(dim, x.ndim)
+    return active().emit("scatter_along", x, indices, updates, axis=axis, combine=combine)
+
+
+@entry("aten.index_put.default", "aten._unsafe_index_put.default")
+def index_put(
+    call: Call,
+    x: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+) -> Tensor:
+    """Several index tensors broadcast together. One value for a whole mask needs no indices."""
+    value, first = call.operand(values), indices[0]
+    if len(indices) == 1 and first is not None and first.dtype == bool_ and values.ndim == 0:
+        mask = first.reshape((*first.shape, *(1,) * (x.ndim - first.ndim)))
+        return where(mask, x + value if accumulate else value, x)
+    items = enumerate(_without_masks(indices))
+    positions = {axis: item for axis, item in items if item is not None}
+    return put(x, positions, value, "add" if accumulate else "set")
+
+
+@entry("aten.nonzero.default")
+def nonzero(call: Call, x: Tensor) -> Tensor:
+    return argwhere(x)
+
+
+# --- order ----------------------------------------------------------------------------------------
+
+
+def _two(op: str, x: Tensor, **attrs: object) -> tuple[Tensor, ...]:
+    tracer = active()
+    record = make_attrs(op, lookup(op).attrs, attrs)
+    return tracer.node(op, [tracer.value(x)], record)
+
+
+@entry("aten.sort.default")
+def sort(call: Call, x: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, ...]:
+    return _two("sort", x, axis=normal_axis(dim, x.ndim), descending=descending)
+
+
+@entry("aten.sort.stable")
+def sort_stable(
+    call: Call, x: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False
+) -> tuple[Tensor, ...]:
+    return _two("sort", x, axis=normal_axis(dim, x.ndim), descending=descending)
+
+
+@entry("aten.topk.default")
+def topk(
+    call: Call, x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, ...]:
+    return _two("topk", x, axis=normal_axis(dim, x.ndim), k=k, largest=largest)

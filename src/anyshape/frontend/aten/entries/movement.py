@@ -1,0 +1,168 @@
+"""Ops that place elements: views, permutations, slices, concatenation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.builder import assemble
+from anyshape.frontend.builder import movement as mv
+from anyshape.frontend.builder.axes import Size, normal_axes, normal_axis
+from anyshape.frontend.builder.convert import ArrayLike
+from anyshape.frontend.builder.index import getitem
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
+from anyshape.sym import Dim, NotEqual
+
+Bound = int | Dim | None
+
+
+@entry("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default")
+def view(call: Call, x: Tensor, shape: Sequence[Size]) -> Tensor:
+    return mv.reshape(x, tuple(shape))
+
+
+@entry("aten.permute.default")
+def permute(call: Call, x: Tensor, dims: Sequence[int]) -> Tensor:
+    return mv.transpose(x, tuple(dims))
+
+
+@entry("aten.transpose.int")
+def transpose(call: Call, x: Tensor, dim0: int, dim1: int) -> Tensor:
+    return mv.swapaxes(x, dim0, dim1)
+
+
+@entry("aten.t.default")
+def t(call: Call, x: Tensor) -> Tensor:
+    return mv.transpose(x)
+
+
+@entry("aten.unsqueeze.default")
+def unsqueeze(call: Call, x: Tensor, dim: int) -> Tensor:
+    return mv.expand_dims(x, dim)
+
+
+@entry("aten.squeeze.dim", "aten.squeeze.dims")
+def squeeze(call: Call, x: Tensor, dim: int | Sequence[int]) -> Tensor:
+    """torch leaves an axis alone whose size is not 1. The rank is part of the program: a size that
+    may be 1 is required not to be."""
+    axes = normal_axes(dim, x.ndim)
+    for axis in axes:
+        if x.shape[axis].constant is None:
+            why = f"squeeze keeps axis {axis}, which it would take away at size 1"
+            active().require(NotEqual(x.shape[axis], Dim.of(1)), why)
+    return mv.squeeze(x, tuple(axis for axis in axes if x.shape[axis] == 1))
+
+
+@entry("aten.expand.default")
+def expand(call: Call, x: Tensor, size: Sequence[Size], implicit: bool = False) -> Tensor:
+    """-1 keeps a size."""
+    new = len(size) - x.ndim
+    kept = [x.shape[i - new] if given == -1 else given for i, given in enumerate(size)]
+    return mv.broadcast_to(x, tuple(kept))
+
+
+@entry("aten.repeat.default")
+def repeat(call: Call, x: Tensor, repeats: Sequence[Size]) -> Tensor:
+    """The whole tensor repeated along each axis."""
+    rank = len(repeats)
+    shape = (*(Dim.of(1),) * (rank - x.ndim), *x.shape)
+    apart = mv.reshape(x, tuple(part for size in shape for part in (Dim.of(1), size)))
+    counts = [Dim.of(count) for count in repeats]
+    pairs = zip(counts, shape, strict=True)
+    wide = mv.broadcast_to(apart, tuple(part for pair in pairs for part in pair))
+    return mv.reshape(wide, tuple(n * size for n, size in zip(counts, shape, strict=True)))
+
+
+@entry("aten.cat.default")
+def cat(call: Call, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """An empty tensor of rank 1 joins anything, as torch allows."""
+    rank = max(tensor.ndim for tensor in tensors)
+    joined = [tensor for tensor in tensors if tensor.ndim == rank]
+    return assemble.concat([call.operand(tensor) for tensor in joined], dim)
+
+
+@entry("aten.stack.default")
+def stack(call: Call, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    return assemble.stack([call.operand(tensor) for tensor in tensors], dim)
+
+
+@entry("aten.flip.default")
+def flip(call: Call, x: Tensor, dims: Sequence[int]) -> Tensor:
+    return mv.flip(x, tuple(dims))
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+@entry("aten.slice.Tensor")
+def slice_(
+    call: Call, x: Tensor, dim: int = 0, start: Bound = None, end: Bound = None, step: int = 1
+) -> Tensor:
+    axis = normal_axis(dim, x.ndim)
+    return getitem(x, (*(slice(None),) * axis, slice(start, _finite(end), step)))
+
+
+def _finite(end: Bound) -> Bound:
+    """torch writes the largest integer for the end of an axis."""
+    return None if isinstance(end, int) and end == 2**63 - 1 else end
+
+
+@entry("aten.select.int")
+def select(call: Call, x: Tensor, dim: int, index: int | Dim) -> Tensor:
+    axis = normal_axis(dim, x.ndim)
+    return getitem(x, (*(slice(None),) * axis, index))
+
+
+@entry("aten.split_with_sizes.default")
+def split_with_sizes(
+    call: Call, x: Tensor, split_sizes: Sequence[Size], dim: int = 0
+) -> list[Tensor]:
+    axis, start = normal_axis(dim, x.ndim), Dim.of(0)
+    parts: list[Tensor] = []
+    for size in split_sizes:
+        stop = start + Dim.of(size)
+        parts.append(assemble.cut(x, axis, start, stop))
+        start = stop
+    return parts
+
+
+@entry("aten.unbind.int")
+def unbind(call: Call, x: Tensor, dim: int = 0) -> list[Tensor]:
+    axis = normal_axis(dim, x.ndim)
+    size = x.shape[axis].constant
+    if size is None:
+        problem = f"unbind along axis {axis}, whose size {x.shape[axis]} is not known"
+        raise active().refuse(problem, "index the tensor, or keep the axis")
+    return [getitem(x, (*(slice(None),) * axis, i)) for i in range(size)]
+
+
+@entry("aten.slice_scatter.default")
+def slice_scatter(
+    call: Call,
+    x: Tensor,
+    source: Tensor,
+    dim: int = 0,
+    start: Bound = None,
+    end: Bound = None,
+    step: int = 1,
+) -> Tensor:
+    """The parts around the slice, and the source between them."""
+    if step != 1:
+        raise active().refuse(
+            f"a slice with step {step} is written to", "write to the elements with torch.scatter"
+        )
+    axis = normal_axis(dim, x.ndim)
+    before = getitem(x, (*(slice(None),) * axis, slice(0, start or 0)))
+    stop = before.shape[axis] + source.shape[axis]
+    after = assemble.cut(x, axis, stop, x.shape[axis])
+    return assemble.concat([before, call.operand(source), after], axis)
+
+
+@entry("aten.constant_pad_nd.default")
+def constant_pad(call: Call, x: Tensor, pad: Sequence[Size], value: ArrayLike = 0) -> Tensor:
+    """Pairs of widths, the last axis first."""
+    widths = [(Dim.of(pad[i]), Dim.of(pad[i + 1])) for i in range(0, len(pad), 2)]
+    none = (Dim.of(0), Dim.of(0))
+    pairs = [none] * (x.ndim - len(widths)) + widths[::-1]
+    return assemble.pad(x, pairs, call.held(value))

@@ -1,0 +1,62 @@
+"""Matrix products and layers made of one."""
+
+from __future__ import annotations
+
+from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.builder import compound
+from anyshape.frontend.builder.dot import grouped_dot, matmul
+from anyshape.frontend.builder.movement import matrix_transpose
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
+from anyshape.ir.types import DType
+
+
+@entry(
+    "aten.mm.default",
+    "aten.bmm.default",
+    "aten.matmul.default",
+    "aten.mv.default",
+    "aten.dot.default",
+)
+def product(call: Call, x: Tensor, y: Tensor) -> Tensor:
+    return matmul(x, y)
+
+
+@entry("aten.linear.default")
+def linear(call: Call, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """torch's weights are [out, in]."""
+    return compound.dense(x, matrix_transpose(weight), bias)
+
+
+@entry("aten.addmm.default", "aten.baddbmm.default")
+def addmm(
+    call: Call, bias: Tensor, x: Tensor, y: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    if (beta, alpha) == (1, 1) and bias.ndim == 1 and y.ndim == 2:
+        return compound.dense(x, y, bias)
+    multiplied = matmul(x, y)
+    scaled = multiplied if alpha == 1 else multiplied * alpha
+    return scaled + (bias if beta == 1 else bias * beta)
+
+
+@entry("transformers.grouped_mm_fallback.default")
+def grouped_mm_fallback(call: Call, x: Tensor, weight: Tensor, offsets: Tensor) -> Tensor:
+    return grouped_dot(x, weight, offsets)
+
+
+@entry("aten._grouped_mm.default")
+def grouped_mm(
+    call: Call,
+    x: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: DType | None = None,
+) -> Tensor:
+    """Rows of `x` in groups; torch's other forms (both of rank 2, or 3) are not taken."""
+    if offsets is None or bias is not None or (x.ndim, weight.ndim) != (2, 3):
+        raise active().refuse(
+            f"a grouped product of ranks {x.ndim} and {weight.ndim}",
+            "pass x[tokens, k], weight[groups, k, n] and offsets[groups]",
+        )
+    return call.operand(grouped_dot(x, weight, offsets))

@@ -1,0 +1,126 @@
+"""Reductions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from anyshape.frontend.aten.calls import TABLE, Call, entry
+from anyshape.frontend.builder import elementwise as ew
+from anyshape.frontend.builder import reduce as red
+from anyshape.frontend.builder.axes import Axes, normal_axis
+from anyshape.frontend.builder.convert import cast_to, widened
+from anyshape.frontend.builder.functions import sqrt
+from anyshape.frontend.builder.source import arange
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
+
+Function = Callable[..., Tensor]
+
+
+def _axes(dim: Axes | None) -> Axes | None:
+    """No axes named means all of them."""
+    return None if isinstance(dim, Sequence) and not dim else dim
+
+
+def _in_dtype_of_result(function: Function) -> Function:
+    def apply(
+        call: Call, x: Tensor, dim: Axes | None = None, keepdim: bool = False, **_: Any
+    ) -> Tensor:
+        return cast_to(function(call.operand(x), _axes(dim), keepdim), call.dtype)
+
+    return apply
+
+
+def _of_operand(function: Function) -> Function:
+    def apply(call: Call, x: Tensor, dim: Axes | None = None, keepdim: bool = False) -> Tensor:
+        return function(x, _axes(dim), keepdim)
+
+    return apply
+
+
+for _name, _function in {
+    "sum.default": red.sum, "sum.dim_IntList": red.sum, "mean.default": red.mean,
+    "mean.dim": red.mean, "prod.default": red.prod, "prod.dim_int": red.prod,
+}.items():  # fmt: skip
+    TABLE[f"aten.{_name}"] = _in_dtype_of_result(_function)
+
+for _name, _function in {
+    "amax.default": red.max, "amin.default": red.min, "max.default": red.max,
+    "min.default": red.min, "any.default": red.any, "any.dim": red.any, "any.dims": red.any,
+    "all.default": red.all, "all.dim": red.all, "all.dims": red.all,
+    "argmax.default": red.argmax, "argmin.default": red.argmin, "logsumexp.default": red.logsumexp,
+}.items():  # fmt: skip
+    TABLE[f"aten.{_name}"] = _of_operand(_function)
+
+
+@entry("aten.max.dim")
+def max_dim(call: Call, x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    return red.max(x, dim, keepdim), red.argmax(x, dim, keepdim)
+
+
+@entry("aten.min.dim")
+def min_dim(call: Call, x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    return red.min(x, dim, keepdim), red.argmin(x, dim, keepdim)
+
+
+@entry("aten.var.correction")
+def var(
+    call: Call,
+    x: Tensor,
+    dim: Axes | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Tensor:
+    return red.var(x, _axes(dim), keepdim, 1 if correction is None else correction)
+
+
+@entry("aten.var.dim")
+def var_dim(
+    call: Call, x: Tensor, dim: Axes | None, unbiased: bool = True, keepdim: bool = False
+) -> Tensor:
+    return red.var(x, _axes(dim), keepdim, int(unbiased))
+
+
+@entry("aten.linalg_vector_norm.default")
+def vector_norm(
+    call: Call,
+    x: Tensor,
+    ord: float = 2,
+    dim: Axes | None = None,
+    keepdim: bool = False,
+    **_: Any,
+) -> Tensor:
+    """The root of order `ord` of the sum of powers; infinite orders ask for the extremes."""
+    return call.operand(_norm(widened(ew.abs(call.operand(x))), ord, _axes(dim), keepdim))
+
+
+def _norm(size: Tensor, ord: float, axes: Axes | None, keepdim: bool) -> Tensor:
+    if math.isinf(ord):
+        return (red.max if ord > 0 else red.min)(size, axes, keepdim)
+    if ord == 0:
+        return red.sum(cast_to(size != 0, size.dtype), axes, keepdim)
+    if ord == 1:
+        return red.sum(size, axes, keepdim)
+    if ord == 2:
+        return sqrt(red.sum(size * size, axes, keepdim))
+    return red.sum(size**ord, axes, keepdim) ** (1 / ord)
+
+
+@entry("aten.cumsum.default")
+def cumsum(call: Call, x: Tensor, dim: int, **_: Any) -> Tensor:
+    return active().emit("cumsum", call.operand(x), axis=normal_axis(dim, x.ndim))
+
+
+@entry("aten.histc.default")
+def histc(call: Call, x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements fall into each of equal bins; those outside are not counted."""
+    flat = call.operand(x).reshape(-1, 1)
+    width = (max - min) / bins
+    place = ew.minimum(ew.floor((flat - min) / width), bins - 1)
+    inside = ew.logical_and(flat >= min, flat <= max)
+    numbers = cast_to(arange(bins), place.dtype)
+    hit = ew.logical_and(inside, place == numbers)
+    return red.sum(cast_to(hit, call.dtype), 0)

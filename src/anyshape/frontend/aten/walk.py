@@ -1,0 +1,112 @@
+"""Walks an fx graph and applies the table's entry for each node to the values of its arguments.
+
+Whole programs and the bodies of control flow are walked alike. `check_known` collects all ops that
+the table lacks before the walk, and reports them at once with counts and locations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import torch
+
+from anyshape.base.errors import UnsupportedModelError
+from anyshape.base.location import Location
+from anyshape.frontend.aten.calls import TABLE, Call
+from anyshape.frontend.aten.dtypes import from_torch
+from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
+from anyshape.frontend.builder.arrays import as_array
+from anyshape.frontend.builder.convert import asarray
+
+
+def target_name(node: Any) -> str:
+    """The name under which the table has the op of a node."""
+    target = node.target
+    return str(target) if hasattr(target, "overloadpacket") else target.__name__
+
+
+def check_known(module: Any) -> None:
+    """Refuses a graph with ops that the table lacks, naming all of them."""
+    missing: dict[str, list[str]] = {}
+    for node in _nodes(module):
+        if node.op == "call_function" and target_name(node) not in TABLE:
+            missing.setdefault(target_name(node), []).append(str(location_of(node) or ""))
+    if missing:
+        fix = "write these parts of the model with other ops, or ask for them to be added"
+        raise UnsupportedModelError("the model", missing, fix)
+
+
+def _nodes(module: Any) -> Iterator[Any]:
+    """The nodes of a graph and of the bodies inside it."""
+    for part in module.modules():
+        if isinstance(part, torch.fx.GraphModule):
+            yield from part.graph.nodes
+
+
+class Walker:
+    """The values of one graph's nodes, and the line of the model that the walk has reached."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.values: dict[Any, Any] = {}
+        self.location: Location | None = None
+
+    def run(self) -> None:
+        """Applies every node that is not an input."""
+        for node in self.module.graph.nodes:
+            if node.op == "call_function":
+                self.location = location_of(node) or self.location
+                args, kwargs = self.argument(node.args), self.argument(node.kwargs)
+                self.values[node] = TABLE[target_name(node)](Call(node), *args, **kwargs)
+            elif node.op == "get_attr":
+                self.values[node] = self._attribute(node.target)
+
+    def results(self) -> list[Any]:
+        """What the graph returns, one by one."""
+        (output,) = (node for node in self.module.graph.nodes if node.op == "output")
+        returned: Any = self.argument(output.args[0])
+        return cast(list[Any], returned) if isinstance(returned, list) else [returned]
+
+    def argument(self, argument: Any) -> Any:
+        """The value of an argument of a node."""
+        if isinstance(argument, torch.fx.Node):
+            return self.values[argument]
+        if isinstance(argument, (list, tuple)):
+            return [self.argument(item) for item in cast(Sequence[Any], argument)]
+        if isinstance(argument, dict):
+            items = cast(dict[str, Any], argument).items()
+            return {name: self.argument(item) for name, item in items}
+        return from_torch(argument) if isinstance(argument, torch.dtype) else argument
+
+    def _attribute(self, path: str) -> Any:
+        part: Any = self.module
+        for name in path.split("."):
+            part = getattr(part, name)
+        return Body(part) if isinstance(part, torch.fx.GraphModule) else asarray(as_array(part))
+
+
+class Body:
+    """A branch or a loop's body: a graph that is walked where it is called."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        walker = Walker(self.module)
+        inputs = (node for node in self.module.graph.nodes if node.op == "placeholder")
+        walker.values.update(zip(inputs, arguments, strict=True))
+        walker.run()
+        return tuple(walker.results())
+
+
+_FRAME = re.compile(r'File "(.+?)", line (\d+)')
+
+
+def location_of(node: Any) -> Location | None:
+    """The line of the model that made a node: the innermost one that torch recorded outside of its
+    own files, which define its layers."""
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    own = [frame for frame in frames if not frame[0].startswith(TORCH_FOLDER)] or frames
+    return Location(own[-1][0], int(own[-1][1])) if own else None

@@ -1,0 +1,85 @@
+"""What a model asks of its sizes: predicates, joined by `and` and `or`.
+
+The code of a model, or an assertion in it, chose what was imported (`if seq > 1:`). Such a
+condition is required: proven, or checked by every call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyshape.frontend.builder.tracer import Tracer
+from anyshape.sym import Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Conditions that hold together."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Conditions of which at least one holds."""
+
+    parts: tuple[Condition, ...]
+
+
+Condition = Predicate | bool | AllOf | OneOf
+
+
+def negated(condition: Condition) -> Condition:
+    match condition:
+        case bool():
+            return not condition
+        case AllOf(parts):
+            return OneOf(tuple(map(negated, parts)))
+        case OneOf(parts):
+            return AllOf(tuple(map(negated, parts)))
+        case _:
+            opposite = condition.negation
+            assert opposite is not None, f"torch makes no {type(condition).__name__}"
+            return opposite
+
+
+def require(tracer: Tracer, condition: Condition, why: str) -> None:
+    """Proven now, or checked by every call. Facts hold no alternatives: they must be decided."""
+    match condition:
+        case True:
+            pass
+        case AllOf(parts):
+            for part in parts:
+                require(tracer, part, why)
+        case OneOf(parts):
+            _require_one(tracer, parts, why)
+        case False:
+            raise tracer.refuse(f"{why}, which never holds", "change the condition in the model")
+        case _:
+            tracer.require(condition, why)
+
+
+def _require_one(tracer: Tracer, parts: tuple[Condition, ...], why: str) -> None:
+    open_ = [part for part in parts if not _refuted(tracer, part)]
+    if any(_proven(tracer, part) for part in open_):
+        return
+    if len(open_) != 1:
+        fix = "declare the axes so that one of the alternatives is known, or write two ifs"
+        raise tracer.refuse(f"{why}: either may hold, and that cannot be checked", fix)
+    require(tracer, open_[0], why)
+
+
+def _proven(tracer: Tracer, condition: Condition) -> bool:
+    match condition:
+        case bool():
+            return condition
+        case AllOf(parts):
+            return all(_proven(tracer, part) for part in parts)
+        case OneOf(parts):
+            return any(_proven(tracer, part) for part in parts)
+        case _:
+            return tracer.proves(condition)
+
+
+def _refuted(tracer: Tracer, condition: Condition) -> bool:
+    return _proven(tracer, negated(condition))
