@@ -12,13 +12,15 @@ from typing import cast
 
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.substitute import map_region
+from anyshape.ir.types import i64
 from anyshape.loop import Number, Scalar
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Conditions, Lowering, rule
 from anyshape.lower.movement import delinear
-from anyshape.lower.reduce import COMBINE
+from anyshape.lower.reduce import COMBINE, index_if_best
 from anyshape.ops.parts import (
     PartCumulativeAttrs,
+    PartIndexAttrs,
     PartReduceAttrs,
     StagedAttrs,
     divided_size,
@@ -73,6 +75,23 @@ def part_reduce(low: Lowering, node: Node, index: Index, conditions: Conditions)
     extents = [extent, *(shape[axis] for axis in others)]
     sides = (dim for test in conditions for dim in test.sides)
     return low.accumulate(COMBINE[attrs.function], attrs.dtype, extents, (*index, *sides), element)
+
+
+@rule("part_index")
+def part_index(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
+    attrs = cast(PartIndexAttrs, node.attrs)
+    x, extrema = node.operands
+    (part, *kept), axis = index, attrs.axis
+    start, extent = part_range(low, x.tensor.shape[axis], attrs.length, part)
+    best = low.at(extrema, index, conditions)
+
+    def candidate(chosen: list[Dim]) -> Scalar:
+        here = start + chosen[0]
+        value = low.at(x, (*kept[:axis], here, *kept[axis:]), conditions)
+        return index_if_best(low, value, best, here)
+
+    sides = (dim for test in conditions for dim in test.sides)
+    return low.accumulate("minimum", i64, [extent], (*index, *sides), candidate)
 
 
 # --- two ways -------------------------------------------------------------------------------------

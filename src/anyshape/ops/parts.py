@@ -6,6 +6,7 @@ many parts there are depends on the sizes. Where there are none, the axis is sho
 many, and it is not divided at all: `staged` then takes the first form.
 
     part_reduce        one total for each part
+    part_index         where in each part its extremum stands
     part_cumulative    running totals within parts, each on top of the totals before it
     staged             one value computed in two ways: as a whole, or from parts
 """
@@ -22,7 +23,7 @@ import numpy as np
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
-from anyshape.ir.types import Array, DType, Shape
+from anyshape.ir.types import Array, DType, Shape, i64
 from anyshape.ops.cumulative import moved_on
 from anyshape.ops.reduce import highest, lowest
 from anyshape.sym import Dim, product
@@ -48,6 +49,15 @@ class PartReduceAttrs(Attrs):
     length: Dim
     dtype: DType
     flat: bool = False
+
+
+@dataclass(frozen=True)
+class PartIndexAttrs(Attrs):
+    """The axis searched, and its parts."""
+
+    axis: int
+    parts: Dim
+    length: Dim
 
 
 @dataclass(frozen=True)
@@ -123,6 +133,46 @@ part_reduce = register(
         reference=_part_reduce,
         traits=frozenset({Trait.REDUCTION}),
         doc="The totals of parts of an axis.",
+    )
+)
+
+
+# --- where extrema of parts are -------------------------------------------------------------------
+
+
+def part_index_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: PartIndexAttrs, /
+) -> tuple[Shape, ...]:
+    x, _ = shapes
+    ctx.check_axes("axis", (attrs.axis,), len(x))
+    ctx.require_sizes((attrs.parts,))
+    return ((attrs.parts, *x[: attrs.axis], *x[attrs.axis + 1 :]),)
+
+
+def _part_index(call: Call[PartIndexAttrs]) -> Array:
+    x, extrema = call.args
+    rows, length = np.moveaxis(x, call.attrs.axis, 0), call.attrs.length.evaluate({})
+    found = np.full(extrema.shape, highest(i64), np.int64)
+    for part, best in enumerate(extrema):
+        inside = rows[part * length : (part + 1) * length]
+        is_best = (inside == best) | (np.isnan(inside) if x.dtype.kind == "f" else False)
+        if len(inside):
+            first = part * length + is_best.argmax(0)
+            found[part] = np.where(is_best.any(0), first, found[part])
+    return found
+
+
+part_index = register(
+    OpDef(
+        "part_index",
+        Signature(("x", "extrema")),
+        PartIndexAttrs,
+        lambda op, dtypes, attrs: (i64,),
+        part_index_shape,
+        reference=_part_index,
+        traits=frozenset({Trait.REDUCTION}),
+        doc="The lowest index in each part of an axis that has the part's extremum, or a NaN; "
+        "the greatest integer if there is none.",
     )
 )
 

@@ -80,6 +80,47 @@ def _least_where_empty(found: Any) -> Any:
     )
 
 
+def _extremum_and_index(function: str, axis: int, length: int) -> Callable[..., Value]:
+    """As passes make them: of each part the extremum, and where it is."""
+
+    def make(b: Builder, x: Value) -> Value:
+        parts = {"parts": f"{x.tensor.shape[axis]}//{length} + 1", "length": length}
+        dtype = x.tensor.dtype
+        extrema = b.emit("part_reduce", x, function=function, axes=(axis,), dtype=dtype, **parts)
+        return b.emit("part_index", x, extrema, axis=axis, **parts)
+
+    return make
+
+
+def _first_indices(function: str, axis: int, length: int) -> Callable[..., Any]:
+    def expect(x: Any) -> Any:
+        rows = np.moveaxis(x, axis, 0)
+        found = np.full((len(rows) // length + 1, *rows.shape[1:]), np.iinfo(np.int64).max)
+        find = np.argmax if function == "max" else np.argmin
+        for part in range(len(found)):
+            inside = rows[part * length : (part + 1) * length]
+            if len(inside):
+                found[part] = part * length + find(inside, axis=0)
+        return found
+
+    return expect
+
+
+for _function, _axis, _shape, _kept in (
+    ("max", 1, "f32[batch, seq]", ", batch"),
+    ("min", 0, "f16[seq, batch]", ", batch"),
+    ("max", 0, "i64[seq]", ""),
+    ("min", 1, "bool[batch, seq, 3]", ", batch, 3"),
+):
+    _length = 3 + _axis
+    CASES.add(
+        "part_index", f"{_function} along {_axis} of {_shape}", (_shape,),
+        _extremum_and_index(_function, _axis, _length),
+        (f"i64[seq//{_length} + 1{_kept}]",),
+        _first_indices(_function, _axis, _length),
+    )  # fmt: skip
+
+
 def _walk(
     function: str, axis: int, exclusive: bool, reverse: bool, length: int
 ) -> Callable[..., Value]:
