@@ -20,6 +20,7 @@ from anyshape.lower.movement import delinear
 from anyshape.lower.reduce import COMBINE, index_if_best
 from anyshape.ops.parts import (
     PartCumulativeAttrs,
+    PartDotAttrs,
     PartIndexAttrs,
     PartReduceAttrs,
     StagedAttrs,
@@ -40,12 +41,15 @@ def part_range(low: Lowering, size: Dim, length: Dim, part: Dim) -> tuple[Dim, D
 def sizes_of_parts(region: Region) -> dict[Symbol, Dim]:
     """The number and the length of parts, as sizes of the kernel's own: level 2 computes them, and
     proofs need not look into them."""
+    sizes: dict[Symbol, Dim] = {}
     for node in region.nodes():
-        if isinstance(node.attrs, PartReduceAttrs | PartCumulativeAttrs):
-            return {PARTS: node.attrs.parts, LENGTH: node.attrs.length}
+        if isinstance(node.attrs, PartReduceAttrs | PartCumulativeAttrs | PartDotAttrs):
+            sizes = {PARTS: node.attrs.parts, LENGTH: node.attrs.length}
+            break
         if isinstance(node.attrs, StagedAttrs):
-            return {PARTS: node.attrs.parts}
-    return {}
+            sizes = {PARTS: node.attrs.parts}
+            break
+    return {symbol: dim for symbol, dim in sizes.items() if dim.constant is None}
 
 
 def with_sizes_of_parts(region: Region, sizes: Mapping[Symbol, Dim]) -> Region:
@@ -116,7 +120,6 @@ def without_stages(region: Region, staged: Node, way: int) -> Region:
     return replace(region, results=tuple(made[value] for value in region.results))
 
 
-def ranks(staged: Node) -> tuple[Dim, Dim]:
-    """Of computing it as a whole, and from parts: what sizes allow is 0."""
-    divided = minimum(1, cast(StagedAttrs, staged.attrs).parts)
-    return divided, 1 - divided
+def is_divided(staged: Node) -> Dim:
+    """1 where it is computed from parts, 0 where it is as a whole."""
+    return minimum(1, cast(StagedAttrs, staged.attrs).parts)

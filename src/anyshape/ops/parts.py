@@ -7,6 +7,7 @@ many, and it is not divided at all: `staged` then takes the first form.
 
     part_reduce        one total for each part
     part_index         where in each part its extremum stands
+    part_dot           a product over each part of the depth
     part_cumulative    running totals within parts, each on top of the totals before it
     staged             one value computed in two ways: as a whole, or from parts
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ from anyshape.ir.context import ShapeContext
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import Array, DType, Shape, i64
 from anyshape.ops.cumulative import moved_on
+from anyshape.ops.dot import DotAttrs, dot_shape, free_axes
 from anyshape.ops.reduce import highest, lowest
 from anyshape.sym import Dim, product
 
@@ -58,6 +60,15 @@ class PartIndexAttrs(Attrs):
     axis: int
     parts: Dim
     length: Dim
+
+
+@dataclass(frozen=True)
+class PartDotAttrs(DotAttrs):
+    """As of a dot, whose contracted axes are divided as one."""
+
+    parts: Dim = field(kw_only=True)
+    length: Dim = field(kw_only=True)
+    dtype: DType = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -173,6 +184,49 @@ part_index = register(
         traits=frozenset({Trait.REDUCTION}),
         doc="The lowest index in each part of an axis that has the part's extremum, or a NaN; "
         "the greatest integer if there is none.",
+    )
+)
+
+
+# --- products over parts of the depth -------------------------------------------------------------
+
+
+def part_dot_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: PartDotAttrs, /
+) -> tuple[Shape, ...]:
+    ctx.require_sizes((attrs.parts,))
+    (whole,) = dot_shape(ctx, shapes, attrs)
+    return ((attrs.parts, *whole),)
+
+
+def _part_dot(call: Call[PartDotAttrs]) -> Array:
+    attrs, dtype, length = call.attrs, call.result.dtype, call.attrs.length.evaluate({})
+    lhs, rhs = (_as_matrices(x, attrs, side, dtype) for side, x in enumerate(call.args))
+    ranges = (slice(p * length, (p + 1) * length) for p in range(attrs.parts.evaluate({})))
+    with np.errstate(all="ignore"):
+        totals = [lhs[:, :, part] @ np.swapaxes(rhs[:, :, part], 1, 2) for part in ranges]
+    shape = tuple(int(dim) for dim in call.result.shape)
+    return np.asarray(totals, dtype.numpy).reshape(shape)
+
+
+def _as_matrices(x: Array, attrs: DotAttrs, side: int, dtype: DType) -> Array:
+    """[batch, free, depth]"""
+    roles = attrs.batch[side], free_axes(x.ndim, attrs, side), attrs.contract[side]
+    sizes = [math.prod(x.shape[axis] for axis in axes) for axes in roles]
+    ordered = x.transpose([axis for axes in roles for axis in axes])
+    return ordered.reshape(sizes).astype(dtype.numpy)
+
+
+part_dot = register(
+    OpDef(
+        "part_dot",
+        Signature(("lhs", "rhs")),
+        PartDotAttrs,
+        lambda op, dtypes, attrs: (attrs.dtype,),
+        part_dot_shape,
+        reference=_part_dot,
+        traits=frozenset({Trait.CONTRACTION}),
+        doc="The products of two operands over each part of what they contract.",
     )
 )
 

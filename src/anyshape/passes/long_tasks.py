@@ -9,6 +9,9 @@ one task, which no other thread can share and nobody can end. Kernels of such op
     argmax(x)   extrema, indices = part_reduce(x), part_index(x)
                 staged(argmax(x), …)                 the lowest index of the greatest extremum
 
+    x @ y       totals = part_dot(x, y)              the depth is divided
+                staged(x @ y, sum(totals))
+
     cumsum(x)   totals = part_reduce(x)
                 staged(cumsum(x), part_cumulative(x, totals))
 
@@ -31,6 +34,7 @@ from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
+from anyshape.ops.dot import DotAttrs
 from anyshape.ops.order import SortAttrs, TopKAttrs
 from anyshape.passes.infra import PassContext
 from anyshape.passes.part_kernels import (
@@ -58,6 +62,12 @@ LONGEST_SORT: Final = 1 << 19
 
 STRIP: Final = 64
 """Neighbouring rows that one task reduces together, as in `lower/row.py`."""
+
+BLOCK: Final = 64
+"""Rows and columns of a product that one task computes, roughly: targets differ."""
+
+PRODUCTS: Final = 16
+"""Products of a matrix that take as long as reading an element of it."""
 
 LOOPS: Final = frozenset({Trait.REDUCTION, Trait.CONTRACTION, Trait.ROWWISE, Trait.ALONE})
 
@@ -114,23 +124,28 @@ class _Divider(Rebuilder):
 
 
 def loop_of(region: Region) -> Node | None:
-    """The only loop of a kernel whose results have its shape, if it can be divided."""
+    """The only loop of a kernel whose results have its size, if it can be divided."""
     loops = [node for node in region.nodes() if node.op.traits & LOOPS]
     if len(loops) != 1 or loops[0].op.name not in FUNCTIONS:
         return None
-    shape = loops[0].result().tensor.shape
+    (loop,) = loops
+    shape = loop.result().tensor.shape
     same = all(value.tensor.shape == shape for value in region.results)
-    return loops[0] if same and axes_of(loops[0]) else None
+    is_dot = isinstance(loop.attrs, DotAttrs)  # which only transposes may follow
+    return loop if (same or is_dot) and axes_of(loop) else None
 
 
 def divided(loop: Node) -> Dim:
     """The size of the axis that is divided."""
     axes = axes_of(loop)
     shape = loop.operands[0].tensor.shape
-    return product(shape[axis] for axis in (axes if is_flat(loop) else axes[:1]))
+    whole = isinstance(loop.attrs, DotAttrs) or is_flat(loop)
+    return product(shape[axis] for axis in (axes if whole else axes[:1]))
 
 
 def parts_of(loop: Node) -> Parts:
+    if isinstance(loop.attrs, DotAttrs):
+        return _parts_of_dot(loop, loop.attrs)
     shape, axes = loop.operands[0].tensor.shape, axes_of(loop)
     size = divided(loop)
     kept = [dim for axis, dim in enumerate(shape) if axis not in axes]
@@ -141,9 +156,26 @@ def parts_of(loop: Node) -> Parts:
     return _divided(size, size * inner * width, rows, LONGEST)
 
 
+def _parts_of_dot(dot: Node, attrs: DotAttrs) -> Parts:
+    """Of the depth, each no shorter than that of a sum: products of it are worth more."""
+    shape, depth = dot.result().tensor.shape, divided(dot)
+    batch, right = len(attrs.batch[0]), dot.operands[1].tensor.rank
+    free = right - batch - len(attrs.contract[1])
+    rows, columns = product(shape[batch : len(shape) - free]), product(shape[len(shape) - free :])
+    tasks = product(shape[:batch]) * ceildiv(rows, BLOCK) * ceildiv(columns, BLOCK)
+    height, width = minimum(rows, BLOCK), minimum(columns, BLOCK)
+    work = depth * (height + width + height * width // PRODUCTS)
+    return _in(depth // PART, depth, work, tasks, LONGEST)
+
+
 def _divided(size: Dim, work: Dim, rows: Dim, longest: int) -> Parts:
     """For an axis of this size, when a task for each row would combine `work` elements."""
+    return _in(minimum(work // PART, size), size, work, rows, longest)
+
+
+def _in(most: Dim, size: Dim, work: Dim, rows: Dim, longest: int) -> Parts:
+    """In this many parts at most."""
     wanted = maximum(1 + (TASKS - 1) // maximum(1, rows), work // longest)
-    parts = minimum(wanted, minimum(work // PART, size))
+    parts = minimum(wanted, most)
     number = parts * minimum(1, maximum(0, parts - 1))
     return Parts(number, ceildiv(size, maximum(1, number)))

@@ -16,6 +16,7 @@ from anyshape.ir.opdef import PARAM, ParamAttrs, Trait, lookup
 from anyshape.ir.types import DType, Shape, i64, wide_of
 from anyshape.ops.compose import Expr, size
 from anyshape.ops.cumulative import CumulativeAttrs, running_dtype
+from anyshape.ops.dot import DotAttrs
 from anyshape.ops.order import SortAttrs, TopKAttrs
 from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs, highest
 from anyshape.sym import Dim, product
@@ -24,6 +25,7 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "sum": "sum", "mean": "sum", "prod": "prod", "max": "max", "min": "min",
     "argmax": "max", "argmin": "min",
     "cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min",
+    "dot": "sum",
 }  # fmt: skip
 """How the elements of a part are combined, for each op that can be computed in parts."""
 
@@ -37,7 +39,10 @@ class Parts(NamedTuple):
 
 
 def axes_of(loop: Node) -> tuple[int, ...]:
+    """Of its first operand: those that are combined."""
     attrs = loop.attrs
+    if isinstance(attrs, DotAttrs):
+        return attrs.contract[0]
     if isinstance(attrs, CumulativeAttrs | ArgReduceAttrs):
         return (attrs.axis,)
     return tuple(sorted(cast(ReduceAttrs, attrs).axes))
@@ -105,7 +110,7 @@ def _first_step(kernel: KernelOfLoop, parts: Parts, builder: Builder) -> Node:
     numbers = [cast(ParamAttrs, node.attrs).index for node in needed]
     made = {node.result(): inner.param(node.result().type) for node in needed}
     _copy([node for node in kernel.before if node.op is not PARAM], made, inner)
-    results = _of_parts(kernel.loop, made[kernel.loop.operands[0]], parts, inner)
+    results = _of_parts(kernel.loop, [made[x] for x in kernel.loop.operands], parts, inner)
     operands = [kernel.node.operands[number] for number in numbers]
     return builder.node(lookup("kernel"), operands, NO_ATTRS, [inner.region(results)])
 
@@ -137,16 +142,19 @@ def _copy(nodes: Sequence[Node], made: dict[Value, Value], inner: Builder) -> No
         made.update(zip(node.results, new.results, strict=True))
 
 
-def _of_parts(loop: Node, x: Value, parts: Parts, inner: Builder) -> list[Value]:
+def _of_parts(loop: Node, operands: Sequence[Value], parts: Parts, inner: Builder) -> list[Value]:
     """What the first kernel computes: a total for each part, and where it is if that is asked."""
-    function = FUNCTIONS[loop.op.name]
-    more = {"function": function, "axes": axes_of(loop), "flat": is_flat(loop)}
+    function, attrs = FUNCTIONS[loop.op.name], loop.attrs
     where = {"parts": parts.number, "length": parts.length}
-    dtype = _dtype_of_totals(loop, function)
-    totals = inner.emit("part_reduce", x, dtype=dtype, **more, **where)
-    if not isinstance(loop.attrs, ArgReduceAttrs):
+    more = {"dtype": _dtype_of_totals(loop, function), **where}
+    if isinstance(attrs, DotAttrs):
+        pairs = {"contract": attrs.contract, "batch": attrs.batch}
+        return [inner.emit("part_dot", *operands, **pairs, **more)]
+    axes, flat = axes_of(loop), is_flat(loop)
+    totals = inner.emit("part_reduce", *operands, function=function, axes=axes, flat=flat, **more)
+    if not isinstance(attrs, ArgReduceAttrs):
         return [totals]
-    return [totals, inner.emit("part_index", x, totals, axis=loop.attrs.axis, **where)]
+    return [totals, inner.emit("part_index", *operands, totals, axis=attrs.axis, **where)]
 
 
 def _dtype_of_totals(loop: Node, function: str) -> DType:

@@ -68,9 +68,21 @@ def choices(lowered: Lowered, region: Region, costs: MachineCosts) -> tuple[Choi
     own = Variant(lowered.name, lowered.kernel, _effort(lowered, region))
     others = (Variant(v.name, v.kernel, v.effort.substitute(names)) for v in lowered.others)
     found = tuple(_choice(variant, lowered, costs) for variant in (own, *others))
-    if not lowered.ranks:
-        return found
-    return tuple(replace(c, shared=rank) for c, rank in zip(found, lowered.ranks, strict=True))
+    return found if lowered.divided is None else _divided(found, lowered.divided)
+
+
+def _divided(ways: tuple[Choice, ...], divided: Dim) -> tuple[Choice, ...]:
+    """The last way where `divided` is 1, the cheapest of the others where it is 0.
+
+    That holds for every size: where it is 1 the last costs 0 and the others 1, and where it is 0
+    the last costs more than all others together.
+    """
+    *whole, last = ways
+    if len(whole) == 1:
+        return replace(whole[0], shared=divided), replace(last, shared=1 - divided)
+    most = sum((way.shared for way in whole), Dim.of(1))
+    others = (replace(w, shared=divided + (1 - divided) * w.shared) for w in whole)
+    return (*others, replace(last, shared=(1 - divided) * most))
 
 
 def _effort(lowered: Lowered, region: Region) -> Effort:

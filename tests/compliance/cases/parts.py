@@ -12,7 +12,7 @@ from tests.compliance.case import Collection, emit
 from tests.compliance.tolerance import ANY_ZERO, accumulated
 
 from anyshape.ir import Builder, Value
-from anyshape.ir.types import f32, f64, i64
+from anyshape.ir.types import f32, f64, i32, i64
 
 CASES = Collection()
 
@@ -119,6 +119,45 @@ for _function, _axis, _shape, _kept in (
         (f"i64[seq//{_length} + 1{_kept}]",),
         _first_indices(_function, _axis, _length),
     )  # fmt: skip
+
+
+def _products(letters: str, pairs: Any, length: int) -> Callable[..., Any]:
+    """Sums of products over pieces of the contracted axes, by einsum over each piece."""
+
+    def depth_first(x: Any, axes: tuple[int, ...]) -> Any:
+        depth = math.prod(x.shape[axis] for axis in axes)
+        moved = np.moveaxis(x, axes, range(len(axes)))
+        return moved.reshape(depth, *moved.shape[len(axes) :])
+
+    def expect(*operands: Any) -> Any:
+        lhs, rhs = map(depth_first, operands, pairs)
+        pieces = [slice(p * length, (p + 1) * length) for p in range(len(lhs) // length + 1)]
+        return np.stack([np.einsum(letters, lhs[piece], rhs[piece]) for piece in pieces])
+
+    return expect
+
+
+for _label, _lhs, _rhs, _pairs, _parts, _length, _kept, _letters in (
+    ("two vectors", "f32[seq]", "f32[seq]", ((0,), (0,)), "seq//4 + 1", 4, "", "k,k->"),
+    ("rows along the depth", "f32[batch, seq]", "f32[seq, 5]", ((1,), (0,)), "seq//3 + 1", 3,
+     ", batch, 5", "ka,kb->ab"),
+    ("columns along the depth", "f32[seq, 3]", "f32[seq, batch]", ((0,), (0,)), "seq//5 + 1", 5,
+     ", 3, batch", "ka,kb->ab"),
+    ("two axes as one", "f16[seq, 3, 2]", "f16[seq, 3, batch]", ((0, 1), (0, 1)), "3*seq//4 + 1",
+     4, ", 2, batch", "ka,kb->ab"),
+):  # fmt: skip
+    CASES.add(
+        "part_dot", _label, (_lhs, _rhs),
+        emit("part_dot", contract=_pairs, parts=_parts, length=_length, dtype=f32),
+        (f"f32[{_parts.replace('3*seq', '(3*seq)')}{_kept}]",),
+        _products(_letters, _pairs, _length), tolerance=accumulated(64),
+    )  # fmt: skip
+CASES.add(
+    "part_dot", "of batches", ("i32[batch, seq, 3]", "i32[batch, 4, seq]"),
+    emit("part_dot", contract=((1,), (2,)), batch=((0,), (0,)), parts="seq//4 + 1", length=4,
+         dtype=i32),
+    ("i32[seq//4 + 1, batch, 3, 4]",), _products("kba,kbc->bac", ((1,), (2,)), 4),
+)  # fmt: skip
 
 
 def _walk(
