@@ -78,7 +78,8 @@ class CallForm:
         self.paths = tuple(path for path, _ in leaves_of(inputs))
         self.leaves, self._spec = pytree.tree_flatten(dict(inputs))
         self.is_tensor = tuple(map(is_array, self.leaves))
-        self._plain = all(self.is_tensor) and len(self.leaves) == len(self.names)
+        own = all(spec.is_leaf() for spec in self._spec.children())  # none in a container
+        self._plain = own and all(self.is_tensor)
         self.leaves = [None if is_array(leaf) else leaf for leaf in self.leaves]
 
     def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:

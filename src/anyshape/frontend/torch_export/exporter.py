@@ -40,6 +40,7 @@ from anyshape.frontend.torch_export.other_side import (
     without,
 )
 from anyshape.frontend.torch_export.program import ImportedProgram
+from anyshape.frontend.torch_export.shapes_argument import check_dynamic_shapes
 from anyshape.sym import Axis, Symbol
 
 KEPT = frozenset(
@@ -85,6 +86,7 @@ class Exporter:
 
     def imported_as(self, shapes: Any, names: Mapping[str, str], *, share: bool) -> ImportedProgram:
         """The program for the sizes that the user describes in torch's own form."""
+        check_dynamic_shapes(shapes, self.inputs)
         program = _export(self.module, self.parameters.split(self.inputs), shapes)
         naming = naming_of(program, self.named, names, torch_ranges=True)
         return import_exported(program, self.name, naming, model_guards(program), share=share)
