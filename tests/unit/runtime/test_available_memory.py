@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import anyshape as ash
-from anyshape.base.errors import InsufficientMemoryError, OutOfMemoryError
+from anyshape.base.errors import InsufficientMemoryError, OutOfMemoryError, WeightMemoryError
 from anyshape.execute import EXECUTORS, assemble
 from anyshape.execute.target import executable_isas
 from anyshape.runtime import _native
@@ -266,7 +266,7 @@ def test_weights_are_asked_for_before_they_are_packed(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(assemble, "lacking_memory", lacking)
     monkeypatch.setattr(assemble, "pack", lambda *_: pytest.fail("taken"))
-    with pytest.raises(InsufficientMemoryError) as caught:
+    with pytest.raises(WeightMemoryError) as caught:
         ash.compile(multiplied, options=ash.Options(isa=executable_isas()[0]))
     (size,) = asked
     assert size >= WEIGHT.nbytes
@@ -275,6 +275,7 @@ def test_weights_are_asked_for_before_they_are_packed(monkeypatch: pytest.Monkey
     assert text.startswith(f"graph 'multiplied' needs {size:,} bytes for @")
     assert "f32[64, 48] in panels, the system has 999\nfix: call trim()" in text
     assert str(pickle.loads(pickle.dumps(caught.value))) == text
+    assert isinstance(caught.value, InsufficientMemoryError)
 
 
 def test_weights_that_stay_as_they_are_are_not_asked_for(monkeypatch: pytest.MonkeyPatch):
