@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from threading import Event, Thread
 from typing import Any
 
@@ -288,6 +289,58 @@ def test_convolutions(form: str) -> None:
         x = torch.randn(batch, 8, seq)
         with torch.no_grad():
             close(fast(x), module(x))
+
+
+def largest_errors(fast: Any, module: Any, x: Any) -> tuple[float, float]:
+    """Ours and torch's, against the same weights and inputs in f64."""
+    with torch.no_grad():
+        own = module(x).double()
+        exact = copy.deepcopy(module).double()(x.double())
+    scale = 1 + exact.abs()
+    ours = torch.as_tensor(np.asarray(fast(x).float())).double()
+    return float(((ours - exact) / scale).abs().max()), float(((own - exact) / scale).abs().max())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("form", CONVOLUTIONS)
+def test_convolutions_of_16_bits_sum_in_32(form: str, dtype: Any) -> None:
+    """Many taps of like sign: sums that are rounded to 16 bits on the way are off by several."""
+    torch.manual_seed(0)
+    options = {**CONVOLUTIONS[form], "kernel_size": 9}
+    module = torch.nn.Conv1d(8, 8, **options)
+    with torch.no_grad():
+        module.weight.abs_().add_(1)
+    module = module.to(dtype)
+    example = torch.zeros(2, 8, 29, dtype=dtype)
+    fast = compiled(module, example, axes={"input": ("n", None, "seq")})
+    for batch, seq in ((2, 29), (1, 20), (3, 40)):
+        x = torch.rand(batch, 8, seq).to(dtype)
+        assert fast(x).dtype is dtype
+        ours, own = largest_errors(fast, module, x)
+        assert ours <= own + torch.finfo(dtype).eps / 64
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("affine", [False, True])
+def test_batch_norm_of_16_bits_computes_in_32(affine: bool, dtype: Any) -> None:
+    """Far from 0 and close together: in 16 bits the difference has hardly any digits."""
+    torch.manual_seed(0)
+    module = torch.nn.BatchNorm1d(16, affine=affine).eval()
+    with torch.no_grad():
+        assert module.running_mean is not None
+        assert module.running_var is not None
+        module.running_mean.uniform_(60, 100)
+        module.running_var.uniform_(0.01, 0.1)
+        for weight in module.parameters():
+            weight.uniform_(0.5, 2)
+    module = module.to(dtype)
+    example = torch.zeros(2, 16, 5, dtype=dtype)
+    fast = compiled(module, example, axes={"input": ("n", None, "seq")})
+    for batch, seq in ((2, 5), (1, 1), (3, 33)):
+        x = (80 + torch.rand(batch, 16, seq)).to(dtype)
+        assert fast(x).dtype is dtype
+        ours, own = largest_errors(fast, module, x)
+        assert ours <= own + torch.finfo(dtype).eps / 64
 
 
 class Written(torch.nn.Module):

@@ -281,6 +281,33 @@ def test_a_negative_size_in_an_annotation(size: Any) -> None:
     assert found == f"dim '-1': a size is not negative\n{VARIES}"
 
 
+@pytest.mark.parametrize("size", ["min(n, -1)", "-n - 1", "-max(n, 1)", "n % 3 - 3"])
+def test_a_size_that_is_negative_whatever_its_axes_are(size: str) -> None:
+    dim = Dim.of(size)
+    for act in (lambda: ash.f32[size], lambda: ash.f32["n", dim]):
+        assert message_of(DimError, act) == f"dim '{dim}': a size is not negative\n{VARIES}"
+    text = f"graph g(x: f32[{dim}]) -> f32[{dim}] {{ return x }}"
+    assert f"'{dim}': a size is not negative\n" in message_of(TextError, lambda: ash.ir.parse(text))
+    assert str(ash.f32["min(n, 3) - 3"]) == "f32[min(n, 3) - 3]"  # it may be 0
+
+
+def test_a_size_that_the_facts_show_to_be_negative() -> None:
+    problem = (
+        "dim 'n - 5': a size is not negative, and this one of input 'x' always is\n"
+        "fix: change it, or the facts that make it so"
+    )
+
+    def shifted(x: Any) -> Any:
+        return x + 1
+
+    shifted.__annotations__["x"] = ash.f32["n - 5", "n"]
+    for axes in ([ash.Axis("n", max=4)], [ash.Axis("n", max=3)]):
+        assert message_of(DimError, lambda a=axes: ash.jit(shifted, axes=a).graph) == problem
+    assert ash.jit(shifted, axes=[ash.Axis("n", max=5)]).graph.name == "shifted"
+    text = "axes { n: 0..4 }\ngraph g(x: f32[n - 5, n]) -> f32[n - 5, n] { return x }"
+    assert message_of(DimError, lambda: ash.ir.parse(text)) == problem
+
+
 def test_a_size_beyond_64_bits_in_an_annotation() -> None:
     found = message_of(DimError, lambda: ash.f32[2**63])
     assert found == f"dim '{2**63}': a size is at most {LARGEST}\n{VARIES}"

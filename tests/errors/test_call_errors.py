@@ -95,7 +95,7 @@ def test_sizes_beyond_64_bits() -> None:
     huge = np.broadcast_to(np.int8(1), (1 << 62,))
     assert message_of(DimError, lambda: ash.compile(outer)(huge, huge)) == (
         "dim 'input 'x' of [4611686018427387904], input 'y' of [4611686018427387904]': "
-        "sizes computed from these do not fit 64 bits"
+        "sizes computed from these do not fit 64 bits\nfix: pass smaller sizes"
     )
 
 
@@ -107,7 +107,7 @@ def test_sizes_beyond_all_memory() -> None:
     size = (1 << 60) - 1
     executable = ash.compile(wide)
     huge = np.broadcast_to(np.int8(1), (size,))
-    problem = f"impossible bytes of buffer 1: {8 * size}"
+    problem = f"impossible bytes of buffer 1: {8 * size}\nfix: pass smaller sizes"
     assert message_of(DimError, lambda: executable(huge)) == (
         f"dim 'input 'x' of [{size}]': {problem}"
     )
@@ -115,7 +115,7 @@ def test_sizes_beyond_all_memory() -> None:
         message_of(DimError, lambda: executable.specialize(n=size)) == f"dim 'n={size}': {problem}"
     )
     assert message_of(DimError, lambda: executable.specialize(n=size + 1)) == (
-        f"dim 'n={size + 1}': sizes computed from these do not fit 64 bits"
+        f"dim 'n={size + 1}': sizes computed from these do not fit 64 bits\nfix: pass smaller sizes"
     )
 
 

@@ -19,6 +19,7 @@ from anyshape.base.errors import (
     DTypeError,
     ForkedCaptureError,
     InputError,
+    OptionError,
     RankMismatchError,
     TraceError,
     UnsupportedModelError,
@@ -298,3 +299,68 @@ def test_writing_to_a_slice_with_gaps() -> None:
     )
     assert "a slice with step 2 is written to" in message
     assert message.endswith("fix: write to the elements with torch.scatter")
+
+
+# --- dynamic_shapes -------------------------------------------------------------------------------
+
+
+class SumOfNested(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: dict[str, torch.Tensor]) -> torch.Tensor:
+        return x + y["z"]
+
+
+BATCH = torch.export.Dim("batch")
+PAIR = (torch.ones(3, 4), {"z": torch.ones(3, 4)})
+
+
+def with_shapes(error: type[AnyshapeError], shapes: Any) -> str:
+    return message_of(error, lambda: ash.compile(SumOfNested(), PAIR, dynamic_shapes=shapes))
+
+
+@pytest.mark.parametrize("shapes", [5, "x", True, 1.5, {0, 1}])
+def test_what_is_no_description_of_shapes(shapes: Any) -> None:
+    form = (
+        "a dict by input or a sequence in their order, such as"
+        " {'x': {0: torch.export.Dim('batch')}}"
+    )
+    assert with_shapes(OptionError, shapes) == (
+        f"dynamic_shapes={str(shapes)!r} is not {form}\n"
+        f"fix: set dynamic_shapes to {form}, or unset it"
+    )
+
+
+@pytest.mark.parametrize("axis", [7, -3, "q", None])
+@pytest.mark.parametrize("in_order", [False, True])
+def test_shapes_of_axes_that_are_not_there(axis: Any, in_order: bool) -> None:
+    first: Any = {"x": {axis: BATCH}, "y": {"z": {0: BATCH}}}
+    second: Any = {"x": {0: BATCH}, "y": {"z": {axis: BATCH}}}
+    for shapes, path in ((first, "x"), (second, "y.z")):
+        found = with_shapes(InputError, tuple(shapes.values()) if in_order else shapes)
+        assert found == (
+            f"input '{path}' has no axis {axis!r}, which dynamic_shapes describes\n"
+            "fix: describe axes from 0 to 1"
+        )
+
+
+def test_shapes_that_torch_refuses_itself() -> None:
+    for shapes in ({"w": {0: BATCH}}, ({0: BATCH},), {"x": {0: "a"}, "y": {"z": None}}):
+        found = with_shapes(TraceError, shapes)
+        assert "torch.export refuses it: " in found
+        assert "\nfix: " in found
+
+
+def test_shapes_in_every_form_of_torch() -> None:
+    both: Any = {"x": {0: BATCH}, "y": {"z": {0: BATCH}}}
+    for shapes in (both, tuple(both.values()), {"x": (BATCH, None), "y": {"z": [BATCH, 4]}}):
+        summed = ash.compile(SumOfNested(), PAIR, dynamic_shapes=shapes)
+        found = summed(torch.ones(7, 4), {"z": torch.ones(7, 4)})
+        assert found.tolist() == [[2.0] * 4] * 7
+
+
+def test_a_container_of_one_tensor_is_no_tensor() -> None:
+    summed = ash.compile(SumOfNested(), PAIR)
+    assert summed(*PAIR).tolist() == [[2.0] * 4] * 3
+    assert message_of(InputError, lambda: summed(PAIR[0], PAIR[0])) == (
+        "input 'y' is built as one tensor or constant, the model was compiled with dict of 1\n"
+        "fix: pass 'y' in the same containers"
+    )

@@ -148,7 +148,10 @@ def test_functions_are_sorted_and_have_sizes():
 def test_unknown_function():
     with pytest.raises(CodeError) as caught:
         load_code(ADD).address("nope")
-    assert str(caught.value) == "cannot use object code: no function 'nope'; it has add"
+    assert str(caught.value) == (
+        "cannot use object code: no function 'nope'; it has add\n"
+        "fix: compile it again, for this machine"
+    )
 
 
 def test_memory_is_given_back():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,10 +10,12 @@ from itertools import accumulate, islice
 
 import numpy as np
 
+from anyshape.base.errors import WeightMemoryError
 from anyshape.codegen.compiler import Compiler
 from anyshape.codegen.listings import Listings
 from anyshape.codegen.llvm.emitting import KERNEL
 from anyshape.execute.library import Origins, loaded_code
+from anyshape.execute.memory_limits import arrays_of_numpy
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.types import Array
 from anyshape.loop import Kernel
@@ -38,6 +41,7 @@ from anyshape.plan.words import (
     in_own_sizes,
 )
 from anyshape.runtime.code import Code, native_kernel
+from anyshape.runtime.machine import lacking_memory
 from anyshape.runtime.program import (
     Address,
     AliasBuffer,
@@ -124,17 +128,34 @@ class _Weights:
     """
 
     def __init__(self, plan: Schedule) -> None:
+        self.graph = plan.graph.name
         self.store = plan.graph.weights
         self.arrays: list[Array] = []
 
     def address(self, store: ConstantStore) -> int:
         value, packing = store.constant.value, store.packing
         array = value.array if isinstance(value, TensorLiteral) else self.store.array(value)
-        dense = pack(array, packing) if packing else np.ascontiguousarray(array)
+        self._ask(array, store)
+        with arrays_of_numpy():
+            dense = pack(array, packing) if packing else np.ascontiguousarray(array)
         if packing and not isinstance(value, TensorLiteral):
             self.store.move(value, partial(unpack, dense, packing, value.shape))
         self.arrays.append(dense)
         return dense.ctypes.data
+
+    def _ask(self, array: Array, store: ConstantStore) -> None:
+        """Before memory is taken for another form of a constant."""
+        value, packing = store.constant.value, store.packing
+        if packing is None and array.flags.c_contiguous:
+            return
+        shape = packing.shape(array.shape) if packing else array.shape
+        size = math.prod(shape) * array.dtype.itemsize
+        left = lacking_memory(size)
+        if left is not None:
+            sizes = ", ".join(map(str, array.shape))
+            form = "in panels" if packing else "in order"
+            weight = f"{value!r} {value.dtype}[{sizes}] {form}"
+            raise WeightMemoryError(self.graph, {}, {weight: size}, left, {})
 
 
 def _buffer(buffer: BufferPlan, words: Words, weights: _Weights) -> Buffer:

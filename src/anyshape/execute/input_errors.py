@@ -46,13 +46,16 @@ def in_words_of_model(
             return failure
 
 
+SMALLER = "pass smaller sizes"
+
+
 def too_large(failure: RuntimeFailure, given: str) -> AnyshapeError:
     """For sizes that break no fact: what is computed from them fits no integer, or no memory."""
     match failure:
         case CheckFailedError():
-            return DimError(given, "sizes computed from these do not fit 64 bits")
+            return DimError(given, "sizes computed from these do not fit 64 bits", SMALLER)
         case ImpossibleSizeError(subject=subject, value=value):
-            return DimError(given, f"impossible {subject}: {value}")
+            return DimError(given, f"impossible {subject}: {value}", SMALLER)
         case _:
             return failure
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from anyshape.base.errors import DimError
 from anyshape.base.location import Location
 from anyshape.ir.attrs import Attrs, check_attrs, make_attrs, map_dims
 from anyshape.ir.context import ShapeContext
@@ -19,7 +20,7 @@ from anyshape.ir.node import LateAxis, Locations, Node, Region, Value, keeping_s
 from anyshape.ir.opdef import PARAM, AnyOp, ParamAttrs, lookup
 from anyshape.ir.substitute import substitute_region
 from anyshape.ir.types import Array, TensorType, TokenType, Type
-from anyshape.sym import HOLE, Facts, FactScope, Symbol
+from anyshape.sym import HOLE, Answer, Dim, Facts, FactScope, LessEqual, Symbol
 
 
 class Builder:
@@ -123,12 +124,24 @@ class Builder:
         region = replace(bare, facts=self.scope.freeze(bare.born))
         return substitute_region(region, adopted, self.locations)
 
+    def _check_sizes(self, name: str, type_: Type) -> None:
+        """Refuses a size of an input that the facts show to be negative for every binding."""
+        dims = type_.shape if isinstance(type_, TensorType) else ()
+        for dim in (self.scope.resolve(dim) for dim in dims):
+            is_plain = dim.symbol is not None or dim.constant is not None
+            if not is_plain and self.scope.proves(LessEqual(dim, Dim.of(-1))) is Answer.TRUE:
+                problem = f"a size is not negative, and this one of input '{name}' always is"
+                fix = "change it, or the facts that make it so"
+                raise DimError(str(dim), problem, fix)
+
     def bears(self, node: Node) -> None:
         """Remembers which node computes which late sizes."""
         self._bearers.update((late.symbol, node) for late in node.late)
 
     def graph(self, name: str, inputs: Sequence[str], results: Sequence[Value]) -> Graph:
         """The finished graph."""
+        for number, value in enumerate(self.params):
+            self._check_sizes(inputs[number] if number < len(inputs) else "?", value.type)
         return Graph(name, tuple(inputs), self.region(results), self.weights, self.locations)
 
 

@@ -97,6 +97,12 @@ class Node:
         uppers = (late.upper.symbols for late in self.late if late.upper is not None)
         return self.symbols.union(*uppers, *(region.symbols for region in self.regions))
 
+    def __copy__(self) -> Node:
+        return self  # there is one of each
+
+    def __deepcopy__(self, memo: object) -> Node:
+        return self
+
     def __repr__(self) -> str:
         return f"{self.op.name} : {', '.join(map(str, self.types))}"
 

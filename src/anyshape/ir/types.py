@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anyshape.base.errors import DimError, DTypeError
-from anyshape.sym import HOLE, Dim, DimLike, Symbol, product
+from anyshape.sym import HOLE, Dim, DimLike, Prover, Symbol, product
 
 Array = npt.NDArray[Any]
 Shape = tuple[Dim, ...]
@@ -107,6 +107,8 @@ def dtype_of(array: Array, subject: str = "array") -> DType:
 
 LARGEST_SIZE = 2**63 - 1
 
+_NO_FACTS = Prover()
+
 
 def make_shape(items: tuple[ShapeItem, ...]) -> Shape:
     """Dims from integers, names, expressions and None."""
@@ -120,10 +122,14 @@ def _declared(dim: Dim) -> Dim:
 
 
 def no_size(dim: Dim) -> str:
-    """Why a number can be the size of nothing; empty for all others."""
-    if dim.constant is None or 0 <= dim.constant <= LARGEST_SIZE:
+    """Why a dim can be the size of nothing, whatever its symbols are; empty if it can."""
+    if dim.symbol is not None:
         return ""
-    return "a size is not negative" if dim.constant < 0 else f"a size is at most {LARGEST_SIZE}"
+    least, most = (dim.constant,) * 2 if dim.constant is not None else _NO_FACTS.bounds(dim)
+    if most is not None and most < 0:
+        return "a size is not negative"
+    beyond = least is not None and least > LARGEST_SIZE
+    return f"a size is at most {LARGEST_SIZE}" if beyond else ""
 
 
 def shape_text(shape: Shape) -> str:

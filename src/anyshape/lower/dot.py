@@ -13,8 +13,11 @@ from anyshape.ir.types import bool_, i64, wide_of
 from anyshape.loop import Literal, Number, Scalar
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Conditions, Lowering, rule
+from anyshape.lower.movement import delinear
+from anyshape.lower.parts import part_range
 from anyshape.ops.dot import DotAttrs
-from anyshape.sym import Dim
+from anyshape.ops.parts import PartDotAttrs
+from anyshape.sym import Dim, product
 
 
 @rule("dot")
@@ -32,6 +35,23 @@ def dot(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scal
     extents = [lhs.tensor.shape[axis] for axis in attrs.contract[0]]
     total = low.accumulate("add", wide, extents, index, element)
     return low.cast(total, dtype)
+
+
+@rule("part_dot")
+def part_dot(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
+    attrs = cast(PartDotAttrs, node.attrs)
+    lhs, rhs = node.operands
+    part, *kept = index
+    depth = tuple(lhs.tensor.shape[axis] for axis in attrs.contract[0])
+    start, extent = part_range(low, product(depth), attrs.length, part)
+
+    def element(chosen: list[Dim]) -> Scalar:
+        run = list(delinear(depth, start + chosen[0]))
+        places = operand_indices(attrs, lhs.tensor.rank, rhs.tensor.rank, tuple(kept), run)
+        pair = [low.at(x, i, conditions) for x, i in zip((lhs, rhs), places, strict=True)]
+        return low.apply("mul", [low.cast(factor, attrs.dtype) for factor in pair], attrs.dtype)
+
+    return low.accumulate("add", attrs.dtype, [extent], index, element)
 
 
 @rule("grouped_dot")

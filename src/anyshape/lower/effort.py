@@ -17,6 +17,7 @@ from anyshape.loop import Kernel
 from anyshape.loop.ir import CACHE_LINE
 from anyshape.lower.params import is_param, uses_of
 from anyshape.ops.dot import DotAttrs
+from anyshape.ops.parts import PartDotAttrs
 from anyshape.sym import Dim, Symbol, minimum, product
 
 ZERO = Dim.of(0)
@@ -100,6 +101,8 @@ def _node_effort(node: Node) -> Effort:
     if isinstance(node.attrs, DotAttrs):
         lhs = node.operands[0].tensor.shape
         depth = product(lhs[axis] for axis in node.attrs.contract[0])
+        if isinstance(node.attrs, PartDotAttrs):
+            depth = node.attrs.length
         return Effort(flops=2 * results * depth)
     if node.op.name == "grouped_dot":
         return Effort(flops=2 * results * node.operands[0].tensor.shape[1])

@@ -33,7 +33,11 @@ from anyshape.lower.matrix_run import RUNS
 from anyshape.lower.order import sorting
 from anyshape.lower.own_sizes import in_own_sizes
 from anyshape.lower.packing import Packing
-from anyshape.lower.parts import ranks, staged_node, without_stages
+from anyshape.lower.parts import (
+    is_divided,
+    staged_node,
+    without_stages,
+)
 from anyshape.lower.row import kept_indices, row_work
 from anyshape.lower.scatter import scatter_node, scatter_work
 from anyshape.lower.tasks import TASK, Indices, Work
@@ -65,7 +69,7 @@ class Lowered:
     name: str = "plain"
     effort: Effort | None = None  # None: what the region's ops say
     others: tuple[Variant, ...] = ()  # level 2 takes the cheapest of the kernel and these
-    ranks: tuple[Dim, ...] = ()  # or the one of the lowest rank; like efforts, in its own sizes
+    divided: Dim | None = None  # but the last where this, in its own sizes, is 1, and only there
 
     @property
     def names(self) -> dict[Symbol, Dim]:
@@ -124,21 +128,33 @@ def _lowered(
     local = expanded_region(local, outer)
     staged = staged_node(local)
     if staged is not None:
-        return _staged(local, staged, facts, sizes, dims)
+        whole = _loops(without_stages(local, staged, 0), constants, tiling, facts, sizes, dims)
+        return _staged(local, staged, whole)
+    return _loops(local, constants, tiling, facts, sizes, dims)
+
+
+def _loops(
+    region: Region, constants: Set[int], tiling: Tiling, facts: Facts, sizes: Sizes, dims: Dims
+) -> Lowered:
+    """The kernel of a region without compounds and stages."""
     return (
-        _grouped_product(local, constants, tiling, facts, sizes, dims)
-        or _matrix_product(local, constants, tiling, facts, sizes, dims)
-        or Lowered(_kernel(local, facts, sizes), dims)
+        _grouped_product(region, constants, tiling, facts, sizes, dims)
+        or _matrix_product(region, constants, tiling, facts, sizes, dims)
+        or Lowered(_kernel(region, facts, sizes), dims)
     )
 
 
-def _staged(region: Region, staged: Node, facts: Facts, sizes: Sizes, dims: Dims) -> Lowered:
+def _staged(region: Region, staged: Node, whole: Lowered) -> Lowered:
     """Both ways to compute what is staged, of which sizes allow one."""
-    ways = [without_stages(region, staged, way) for way in range(2)]
-    kernels = [_kernel(way, facts, sizes) for way in ways]
-    efforts = [region_effort(way) for way in ways]
-    others = (Variant("parts", kernels[1], efforts[1]),)
-    return Lowered(kernels[0], dims, {}, "whole", efforts[0], others, ranks(staged))
+    as_a_whole, from_parts = (without_stages(region, staged, way) for way in range(2))
+    kernel = _kernel(from_parts, whole.kernel.facts, whole.kernel.sizes)
+    return replace(
+        whole,
+        name="whole" if whole.name == "plain" else whole.name,
+        effort=whole.effort or region_effort(as_a_whole, whole.packed),
+        others=(*whole.others, Variant("parts", kernel, region_effort(from_parts))),
+        divided=is_divided(staged),
+    )
 
 
 def _grouped_product(

@@ -72,16 +72,16 @@ def _product(
         lhs = Matrix.whole(plan.block_copy, plan.first_row - plan.first_of_block)
         if not is_computed(form.rows):
             source = _rows(plan, _buffer_of(form.rows, inputs, buffers), plan.first_of_block)
-            copies.append(Copy(plan.block_copy, source, plan.rows_of_block, form.depth))
+            copies.append(Copy(plan.block_copy, source, plan.rows_of_block, plan.depth))
     if plan.panel_copy is None:
         rhs = _panel(plan, _buffer_of(form.columns, inputs, buffers))
     else:
         rhs = Matrix.whole(plan.panel_copy)
         if not is_computed(form.columns):
             source = _panel(plan, _buffer_of(form.columns, inputs, buffers))
-            copies.append(Copy(plan.panel_copy, source, form.depth, plan.columns))
+            copies.append(Copy(plan.panel_copy, source, plan.depth, plan.columns))
     padded = form.panels in (Panels.STORED, Panels.COPIED, Panels.COMPUTED)
-    return copies, Multiply(plan.sums, lhs, rhs, plan.rows, plan.columns, form.depth, padded)
+    return copies, Multiply(plan.sums, lhs, rhs, plan.rows, plan.columns, plan.depth, padded)
 
 
 def _buffer_of(side: Side, inputs: Sequence[Buffer], buffers: Buffers) -> Buffer:
@@ -96,14 +96,14 @@ def _matrix(plan: MatrixPlan, side: Side, buffer: Buffer, first: Dim) -> Matrix:
     """The matrix of this batch, from one of its free places on: free places down, depth right."""
     assert side.free_stride is not None
     assert side.depth_stride is not None
-    view, zero, one = side.view, Dim.of(0), Dim.of(1)
-    batch = zip(plan.batch, side.batch, strict=True)
+    view, one = side.view, Dim.of(1)
+    batch = zip(plan.operand_batch, side.batch, strict=True)
     return Matrix(
         buffer,
         (
             *(Span(view.shape[axis], view.strides[axis], index) for index, axis in batch),
             Span(side.size(side.free), side.free_stride, first, down=one),
-            Span(side.size(side.depth), side.depth_stride, zero, right=one),
+            Span(side.size(side.depth), side.depth_stride, plan.first_of_depth, right=one),
         ),
         view.start,
     )
@@ -128,7 +128,7 @@ def stored_panel(plan: MatrixPlan, buffer: Buffer, batches: Dim, batch: Dim) -> 
         (
             Span(batches, plan.panels * panel, batch),
             Span(plan.panels, panel, plan.panel),
-            Span(depth, width, zero, down=one),
+            Span(depth, width, plan.first_of_depth, down=one),
             Span(width, one, zero, right=one),
         ),
     )
@@ -142,11 +142,13 @@ def _stored_axes(plan: MatrixPlan) -> list[int]:
 
 def _stored_batch(plan: MatrixPlan) -> Dim:
     axes = _stored_axes(plan)
-    return linear(tuple(plan.batches[n] for n in axes), [plan.batch[n] for n in axes])
+    return linear(
+        tuple(plan.operand_batches[n] for n in axes), [plan.operand_batch[n] for n in axes]
+    )
 
 
 def _stored_batches(plan: MatrixPlan) -> Dim:
-    return product(plan.batches[n] for n in _stored_axes(plan))
+    return product(plan.operand_batches[n] for n in _stored_axes(plan))
 
 
 def _stored_size(plan: MatrixPlan) -> Dim:

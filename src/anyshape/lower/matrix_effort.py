@@ -19,7 +19,7 @@ SLOWER_SUMS = 4
 
 
 def effort_of_panels(region: Region, plan: MatrixPlan) -> Effort:
-    copies = product(plan.batches) * plan.blocks * plan.form.depth * plan.form.column_count
+    copies = product(plan.batches) * plan.blocks * plan.most_depth * plan.form.column_count
     return region_effort(region) + Effort(operations=copies * COPIED_ELEMENT)
 
 

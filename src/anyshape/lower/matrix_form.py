@@ -21,6 +21,7 @@ from typing import cast
 from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
 from anyshape.lower.params import uses_of
+from anyshape.ops.parts import PartDotAttrs
 from anyshape.passes.dot_epilogue import Order, epilogue_orders, has_run_at_end
 from anyshape.passes.dot_prologue import is_prologue_op
 from anyshape.passes.matrix_sides import Side, side_of
@@ -61,6 +62,11 @@ class MatrixForm:
         return self.rows.size(self.rows.depth)
 
     @property
+    def part(self) -> PartDotAttrs | None:
+        """Which parts of the depth are products of their own, if any: the result's first axis."""
+        return self.dot.attrs if isinstance(self.dot.attrs, PartDotAttrs) else None
+
+    @property
     def computed(self) -> Side | None:
         """The operand that tasks compute for themselves."""
         if self.panels is Panels.COMPUTED:
@@ -70,7 +76,7 @@ class MatrixForm:
     @property
     def batch_axes(self) -> Order:
         """Axes of the dot's result."""
-        return tuple(range(len(self.rows.batch)))
+        return tuple(range(_batch_rank(self.dot, self.rows)))
 
     @property
     def row_axes(self) -> Order:
@@ -94,14 +100,19 @@ def param_of(side: Side) -> int:
 def _free_axes(dot: Node, side: Side, *, second: bool) -> Order:
     """The free axes of one operand among those of the result: batch, then lhs, then rhs."""
     rank = dot.result().tensor.rank
-    start = rank - len(side.free) if second else len(side.batch)
+    start = rank - len(side.free) if second else _batch_rank(dot, side)
     return tuple(range(start, start + len(side.free)))
+
+
+def _batch_rank(dot: Node, side: Side) -> int:
+    """How many axes of the result are batch axes; parts of the depth are one too."""
+    return len(side.batch) + isinstance(dot.attrs, PartDotAttrs)
 
 
 def matrix_form(region: Region, constants: Set[int]) -> MatrixForm | str:
     """The matrix product that a region computes, or why it does not."""
     loops = [n for n in region.nodes() if n.op.traits & {Trait.REDUCTION, Trait.CONTRACTION}]
-    if len(loops) != 1 or loops[0].op.name != "dot":
+    if len(loops) != 1 or loops[0].op.name not in ("dot", "part_dot"):
         return "it is not a single dot"
     (dot,) = loops
     orders = epilogue_orders(dot, region.nodes())

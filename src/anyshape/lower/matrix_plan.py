@@ -24,6 +24,7 @@ from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum, product
 
 TASK, PANEL, BLOCK, TILE = (Symbol(name) for name in ("t", "p", "b", "r"))
 HEIGHT, WIDTH, ROW, COLUMN, DEPTH = (Symbol(name) for name in ("h", "w", "i", "j", "k"))
+FIRST_OF_DEPTH, DEPTH_OF_PART = Symbol("fd"), Symbol("nd")
 SUMS = "sums"
 
 
@@ -73,6 +74,13 @@ class MatrixPlan:
 
     @property
     def batches(self) -> Shape:
+        """Parts of the depth come first, if there are any: each is a product of its own."""
+        parts = () if self.form.part is None else (self.form.part.parts,)
+        return (*parts, *self.operand_batches)
+
+    @property
+    def operand_batches(self) -> Shape:
+        """Those that the operands have."""
         return tuple(self.form.rows.view.shape[axis] for axis in self.form.rows.batch)
 
     @property
@@ -98,7 +106,7 @@ class MatrixPlan:
     def parts_of_task(self) -> tuple[Bind, ...]:
         """Batch, panel and block of a task as indices of their own: proofs need no division."""
         symbols = (*(index.symbol for index in self.batch), *self._parts)
-        parts = task_parts(tuple(filter(None, symbols)), self.extents)
+        parts = (*task_parts(tuple(filter(None, symbols)), self.extents), *self._depth)
         if self.run is None:
             return (*parts, *self._height, *self._width)
         fixed = self._height if self.run.index is PANEL else self._width
@@ -134,6 +142,38 @@ class MatrixPlan:
     def batch(self) -> tuple[Dim, ...]:
         """The index along each batch axis."""
         return tuple(Dim.of(Symbol(f"q{axis}")) for axis in range(len(self.batches)))
+
+    @property
+    def operand_batch(self) -> tuple[Dim, ...]:
+        """The same for those that the operands have."""
+        return self.batch[len(self.batches) - len(self.operand_batches) :]
+
+    @property
+    def first_of_depth(self) -> Dim:
+        """Where the sums of a task begin."""
+        return Dim.of(0 if self.form.part is None else FIRST_OF_DEPTH)
+
+    @property
+    def depth(self) -> Dim:
+        """How many products a task sums."""
+        return self.form.depth if self.form.part is None else Dim.of(DEPTH_OF_PART)
+
+    @property
+    def most_depth(self) -> Dim:
+        return self.form.depth if self.form.part is None else self.form.part.length
+
+    @property
+    def _depth(self) -> tuple[Bind, ...]:
+        """The part of a task: its begin is an index of its own, so that proofs need no products."""
+        if self.form.part is None:
+            return ()
+        start = self.batch[0] * self.form.part.length
+        left = self.form.depth - self.first_of_depth
+        size = minimum(self.form.part.length, left)
+        return (
+            Bind(FIRST_OF_DEPTH, Number(start), self.form.depth + 1),
+            Bind(DEPTH_OF_PART, Number(size), size + 1),
+        )
 
     @property
     def first_of_block(self) -> Dim:
@@ -197,7 +237,7 @@ class MatrixPlan:
         """Where a task copies its panel to, or computes it."""
         if self.form.panels not in (Panels.COPIED, Panels.COMPUTED):
             return None
-        return scratch("panel", self.total, (self.form.depth, Dim.of(self.width)))
+        return scratch("panel", self.total, (self.most_depth, Dim.of(self.width)))
 
     @property
     def block_copy(self) -> Buffer | None:
@@ -206,7 +246,7 @@ class MatrixPlan:
         if not is_computed(self.form.rows) and stored == self.total:
             return None
         rows = minimum(self.block, self.form.row_count)
-        return scratch("block", self.total, (rows, self.form.depth))
+        return scratch("block", self.total, (rows, self.most_depth))
 
     def packing(self) -> Packing:
         """How a constant is to be stored."""

@@ -31,6 +31,7 @@ class OperandPlace:
     target: Buffer
     first: Dim  # row or column
     count: Dim
+    first_depth: Dim
     depth: Dim
     is_rows: bool
 
@@ -39,12 +40,12 @@ class OperandPlace:
         """None if the product computes no operand."""
         if plan.form.computed is None:
             return None
-        depth = plan.form.depth
+        depth = plan.first_of_depth, plan.depth
         if plan.form.panels is Panels.COMPUTED:
             assert plan.panel_copy is not None
-            return OperandPlace(plan.panel_copy, plan.first_column, plan.columns, depth, False)
+            return OperandPlace(plan.panel_copy, plan.first_column, plan.columns, *depth, False)
         assert plan.block_copy is not None
-        return OperandPlace(plan.block_copy, plan.first_of_block, plan.rows_of_block, depth, True)
+        return OperandPlace(plan.block_copy, plan.first_of_block, plan.rows_of_block, *depth, True)
 
 
 def operand_element(
@@ -70,7 +71,8 @@ def operand_element(
 def _index(form: MatrixForm, axes: ProductAxes, place: OperandPlace) -> tuple[Dim, ...]:
     """The index of each axis of the operand."""
     side, free = (form.rows, axes.rows) if place.is_rows else (form.columns, axes.columns)
-    roles = (side.batch, axes.batch), (side.depth, axes.depth), (side.free, free)
+    batch = list(axes.batch)[len(axes.batch) - len(side.batch) :]  # operands know no parts
+    roles = (side.batch, batch), (side.depth, axes.depth), (side.free, free)
     of_axis: dict[int, Symbol] = {}
     for positions, symbols in roles:
         of_axis |= dict(zip(positions, symbols, strict=True))
@@ -84,7 +86,8 @@ def prologue_loops(
     inner, nowhere = Dim.of(ROW if place.is_rows else COLUMN), Dim.of(0)
     position = place.first + inner
     row, column = (position, nowhere) if place.is_rows else (nowhere, position)
-    inside = substitute(body, axes.places(batch, row, column, Dim.of(DEPTH)))
+    depth = place.first_depth + Dim.of(DEPTH)
+    inside = substitute(body, axes.places(batch, row, column, depth))
     if place.is_rows:
         return (For(ROW, place.count, (For(DEPTH, place.depth, inside, vector=True),)),)
     return (For(DEPTH, place.depth, (For(COLUMN, place.count, inside, vector=True),)),)

@@ -12,13 +12,16 @@ from typing import cast
 
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.substitute import map_region
+from anyshape.ir.types import i64
 from anyshape.loop import Number, Scalar
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Conditions, Lowering, rule
 from anyshape.lower.movement import delinear
-from anyshape.lower.reduce import COMBINE
+from anyshape.lower.reduce import COMBINE, index_if_best
 from anyshape.ops.parts import (
     PartCumulativeAttrs,
+    PartDotAttrs,
+    PartIndexAttrs,
     PartReduceAttrs,
     StagedAttrs,
     divided_size,
@@ -38,12 +41,15 @@ def part_range(low: Lowering, size: Dim, length: Dim, part: Dim) -> tuple[Dim, D
 def sizes_of_parts(region: Region) -> dict[Symbol, Dim]:
     """The number and the length of parts, as sizes of the kernel's own: level 2 computes them, and
     proofs need not look into them."""
+    sizes: dict[Symbol, Dim] = {}
     for node in region.nodes():
-        if isinstance(node.attrs, PartReduceAttrs | PartCumulativeAttrs):
-            return {PARTS: node.attrs.parts, LENGTH: node.attrs.length}
+        if isinstance(node.attrs, PartReduceAttrs | PartCumulativeAttrs | PartDotAttrs):
+            sizes = {PARTS: node.attrs.parts, LENGTH: node.attrs.length}
+            break
         if isinstance(node.attrs, StagedAttrs):
-            return {PARTS: node.attrs.parts}
-    return {}
+            sizes = {PARTS: node.attrs.parts}
+            break
+    return {symbol: dim for symbol, dim in sizes.items() if dim.constant is None}
 
 
 def with_sizes_of_parts(region: Region, sizes: Mapping[Symbol, Dim]) -> Region:
@@ -75,6 +81,23 @@ def part_reduce(low: Lowering, node: Node, index: Index, conditions: Conditions)
     return low.accumulate(COMBINE[attrs.function], attrs.dtype, extents, (*index, *sides), element)
 
 
+@rule("part_index")
+def part_index(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
+    attrs = cast(PartIndexAttrs, node.attrs)
+    x, extrema = node.operands
+    (part, *kept), axis = index, attrs.axis
+    start, extent = part_range(low, x.tensor.shape[axis], attrs.length, part)
+    best = low.at(extrema, index, conditions)
+
+    def candidate(chosen: list[Dim]) -> Scalar:
+        here = start + chosen[0]
+        value = low.at(x, (*kept[:axis], here, *kept[axis:]), conditions)
+        return index_if_best(low, value, best, here)
+
+    sides = (dim for test in conditions for dim in test.sides)
+    return low.accumulate("minimum", i64, [extent], (*index, *sides), candidate)
+
+
 # --- two ways -------------------------------------------------------------------------------------
 
 
@@ -97,7 +120,6 @@ def without_stages(region: Region, staged: Node, way: int) -> Region:
     return replace(region, results=tuple(made[value] for value in region.results))
 
 
-def ranks(staged: Node) -> tuple[Dim, Dim]:
-    """Of computing it as a whole, and from parts: what sizes allow is 0."""
-    divided = minimum(1, cast(StagedAttrs, staged.attrs).parts)
-    return divided, 1 - divided
+def is_divided(staged: Node) -> Dim:
+    """1 where it is computed from parts, 0 where it is as a whole."""
+    return minimum(1, cast(StagedAttrs, staged.attrs).parts)

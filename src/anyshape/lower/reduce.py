@@ -124,15 +124,20 @@ def arg_reduction(low: Lowering, node: Node, index: Index, conditions: Condition
     known = (*kept, *_sides(conditions))
     best = low.accumulate(op, dtype, extent, known, element)
 
-    def place(chosen: list[Dim]) -> Scalar:
-        value = element(chosen)
-        found = low.apply("eq", (value, best), bool_)
-        if dtype.is_float:
-            found = low.apply("logical_or", (found, low.apply("is_nan", (value,), bool_)), bool_)
-        here, nowhere = low.let(Number(chosen[0])), neutral("minimum", i64)
-        return low.apply("select", (found, here, nowhere), i64)
+    def candidate(chosen: list[Dim]) -> Scalar:
+        return index_if_best(low, element(chosen), best, chosen[0])
 
-    return low.accumulate("minimum", i64, extent, known, place)
+    return low.accumulate("minimum", i64, extent, known, candidate)
+
+
+def index_if_best(low: Lowering, value: Scalar, best: Scalar, index: Dim) -> Scalar:
+    """The index of a value that equals the extremum or is NaN, else one behind all others."""
+    is_best = low.apply("eq", (value, best), bool_)
+    if value.dtype.is_float:
+        is_nan = low.apply("is_nan", (value,), bool_)
+        is_best = low.apply("logical_or", (is_best, is_nan), bool_)
+    here, nowhere = low.let(Number(index)), neutral("minimum", i64)
+    return low.apply("select", (is_best, here, nowhere), i64)
 
 
 RULES["argmax"] = arg_reduction

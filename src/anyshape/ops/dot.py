@@ -54,8 +54,13 @@ def _paired(ctx: ShapeContext, what: str, lhs: Shape, rhs: Shape, pairs: AxisPai
 
 
 def _free(shape: Shape, attrs: DotAttrs, side: int) -> Shape:
+    return tuple(shape[axis] for axis in free_axes(len(shape), attrs, side))
+
+
+def free_axes(rank: int, attrs: DotAttrs, side: int) -> tuple[int, ...]:
+    """Those of an operand that are neither contracted nor batch."""
     used = attrs.contract[side] + attrs.batch[side]
-    return tuple(dim for axis, dim in enumerate(shape) if axis not in used)
+    return tuple(axis for axis in range(rank) if axis not in used)
 
 
 def _dot(call: Call[DotAttrs]) -> Array:

@@ -6,6 +6,8 @@ many parts there are depends on the sizes. Where there are none, the axis is sho
 many, and it is not divided at all: `staged` then takes the first form.
 
     part_reduce        one total for each part
+    part_index         where in each part its extremum stands
+    part_dot           a product over each part of the depth
     part_cumulative    running totals within parts, each on top of the totals before it
     staged             one value computed in two ways: as a whole, or from parts
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -22,8 +24,9 @@ import numpy as np
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
-from anyshape.ir.types import Array, DType, Shape
+from anyshape.ir.types import Array, DType, Shape, i64
 from anyshape.ops.cumulative import moved_on
+from anyshape.ops.dot import DotAttrs, dot_shape, free_axes
 from anyshape.ops.reduce import highest, lowest
 from anyshape.sym import Dim, product
 
@@ -48,6 +51,24 @@ class PartReduceAttrs(Attrs):
     length: Dim
     dtype: DType
     flat: bool = False
+
+
+@dataclass(frozen=True)
+class PartIndexAttrs(Attrs):
+    """The axis searched, and its parts."""
+
+    axis: int
+    parts: Dim
+    length: Dim
+
+
+@dataclass(frozen=True)
+class PartDotAttrs(DotAttrs):
+    """As of a dot, whose contracted axes are divided as one."""
+
+    parts: Dim = field(kw_only=True)
+    length: Dim = field(kw_only=True)
+    dtype: DType = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -123,6 +144,89 @@ part_reduce = register(
         reference=_part_reduce,
         traits=frozenset({Trait.REDUCTION}),
         doc="The totals of parts of an axis.",
+    )
+)
+
+
+# --- where extrema of parts are -------------------------------------------------------------------
+
+
+def part_index_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: PartIndexAttrs, /
+) -> tuple[Shape, ...]:
+    x, _ = shapes
+    ctx.check_axes("axis", (attrs.axis,), len(x))
+    ctx.require_sizes((attrs.parts,))
+    return ((attrs.parts, *x[: attrs.axis], *x[attrs.axis + 1 :]),)
+
+
+def _part_index(call: Call[PartIndexAttrs]) -> Array:
+    x, extrema = call.args
+    rows, length = np.moveaxis(x, call.attrs.axis, 0), call.attrs.length.evaluate({})
+    found = np.full(extrema.shape, highest(i64), np.int64)
+    for part, best in enumerate(extrema):
+        inside = rows[part * length : (part + 1) * length]
+        is_best = (inside == best) | (np.isnan(inside) if x.dtype.kind == "f" else False)
+        if len(inside):
+            first = part * length + is_best.argmax(0)
+            found[part] = np.where(is_best.any(0), first, found[part])
+    return found
+
+
+part_index = register(
+    OpDef(
+        "part_index",
+        Signature(("x", "extrema")),
+        PartIndexAttrs,
+        lambda op, dtypes, attrs: (i64,),
+        part_index_shape,
+        reference=_part_index,
+        traits=frozenset({Trait.REDUCTION}),
+        doc="The lowest index in each part of an axis that has the part's extremum, or a NaN; "
+        "the greatest integer if there is none.",
+    )
+)
+
+
+# --- products over parts of the depth -------------------------------------------------------------
+
+
+def part_dot_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: PartDotAttrs, /
+) -> tuple[Shape, ...]:
+    ctx.require_sizes((attrs.parts,))
+    (whole,) = dot_shape(ctx, shapes, attrs)
+    return ((attrs.parts, *whole),)
+
+
+def _part_dot(call: Call[PartDotAttrs]) -> Array:
+    attrs, dtype, length = call.attrs, call.result.dtype, call.attrs.length.evaluate({})
+    lhs, rhs = (_as_matrices(x, attrs, side, dtype) for side, x in enumerate(call.args))
+    ranges = (slice(p * length, (p + 1) * length) for p in range(attrs.parts.evaluate({})))
+    with np.errstate(all="ignore"):
+        totals = [lhs[:, :, part] @ np.swapaxes(rhs[:, :, part], 1, 2) for part in ranges]
+    shape = tuple(int(dim) for dim in call.result.shape)
+    return np.asarray(totals, dtype.numpy).reshape(shape)
+
+
+def _as_matrices(x: Array, attrs: DotAttrs, side: int, dtype: DType) -> Array:
+    """[batch, free, depth]"""
+    roles = attrs.batch[side], free_axes(x.ndim, attrs, side), attrs.contract[side]
+    sizes = [math.prod(x.shape[axis] for axis in axes) for axes in roles]
+    ordered = x.transpose([axis for axes in roles for axis in axes])
+    return ordered.reshape(sizes).astype(dtype.numpy)
+
+
+part_dot = register(
+    OpDef(
+        "part_dot",
+        Signature(("lhs", "rhs")),
+        PartDotAttrs,
+        lambda op, dtypes, attrs: (attrs.dtype,),
+        part_dot_shape,
+        reference=_part_dot,
+        traits=frozenset({Trait.CONTRACTION}),
+        doc="The products of two operands over each part of what they contract.",
     )
 )
 

@@ -69,7 +69,7 @@ class _Folder(Rebuilder):
             why_not = self._objection(new)
             found = () if why_not else self._evaluate(new)
         except EvaluationError as error:
-            why_not, found = str(error), ()
+            why_not, found = f"{error.op}: {error.problem}", ()
         if why_not and operands:  # symbolic sources are not worth a word
             self._record(False, why_not, new, builder)
         self.arrays.update(zip(new.results, found, strict=False))

@@ -73,6 +73,20 @@ class Ways:
     sizes: Sizes
 
 
+def _divided(ways: tuple[Choice, ...], divided: Dim) -> tuple[Choice, ...]:
+    """The last way where `divided` is 1, the cheapest of the others where it is 0.
+
+    That holds for every size: where it is 1 the last costs 0 and the others 1, and where it is 0
+    the last costs more than all others together.
+    """
+    *whole, last = ways
+    if len(whole) == 1:
+        return replace(whole[0], shared=divided), replace(last, shared=1 - divided)
+    most = sum((way.shared for way in whole), Dim.of(1))
+    others = (replace(w, shared=divided + (1 - divided) * w.shared) for w in whole)
+    return (*others, replace(last, shared=(1 - divided) * most))
+
+
 class Costing:
     """Choices on one machine. Lowerings that share their kernel share them."""
 
@@ -101,14 +115,13 @@ class Costing:
         short = Effort(*map(self.sums.short, (effort.flops, effort.operations, effort.bytes)))
         others = (Variant(v.name, v.kernel, v.effort.substitute(names)) for v in lowered.others)
         variants = Variant(lowered.name, lowered.kernel, short), *others
-        tasks, ranks = (v.kernel.tasks for v in variants), lowered.ranks
-        return _Offer(variants, *(tuple(d.substitute(names) for d in ds) for ds in (tasks, ranks)))
+        tasks = tuple(v.kernel.tasks.substitute(names) for v in variants)
+        divided = None if lowered.divided is None else lowered.divided.substitute(names)
+        return _Offer(variants, tasks, divided)
 
     def _choices(self, offer: _Offer) -> tuple[Choice, ...]:
         found = tuple(map(self._choice, offer.variants, offer.tasks))
-        if not offer.ranks:
-            return found
-        return tuple(replace(c, shared=rank) for c, rank in zip(found, offer.ranks, strict=True))
+        return found if offer.divided is None else _divided(found, offer.divided)
 
     def _choice(self, variant: Variant, tasks: Dim) -> Choice:
         alone = self.costs.alone(variant.effort, tasks)
@@ -121,13 +134,13 @@ class _Offer:
 
     variants: tuple[Variant, ...]
     tasks: tuple[Dim, ...]
-    ranks: tuple[Dim, ...]
+    divided: Dim | None
 
 
 def _offer(lowered: Lowered, effort: Effort) -> _Offer:
     """In sizes of the kernel's own."""
     variants = Variant(lowered.name, lowered.kernel, effort), *lowered.others
-    return _Offer(variants, tuple(v.kernel.tasks for v in variants), lowered.ranks)
+    return _Offer(variants, tuple(v.kernel.tasks for v in variants), lowered.divided)
 
 
 def _in_own_sizes(effort: Effort, sizes: Sizes) -> Effort | None:

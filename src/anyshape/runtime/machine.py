@@ -1,4 +1,4 @@
-"""What this process may use of the machine: CPUs, data caches and vector instructions.
+"""What this process may use of the machine: CPUs, data caches, vector instructions and memory.
 
 CPUs *allowed* are not CPUs *present*: an affinity mask or a container's quota lowers them, and a
 team with more threads than that only waits for itself.
@@ -50,3 +50,11 @@ def machine() -> Machine:
 def cpu_identity() -> str:
     """Maker, model and features of the CPU: equal where the same native code suits. Opaque."""
     return _native.cpu_identity()
+
+
+def lacking_memory(bytes: int) -> int | None:
+    """What the system has left, if `bytes` more are not there to be touched; None if they are.
+
+    A few MiB are always taken to be there, as in calls.
+    """
+    return _native.lacking_memory(bytes)

@@ -149,7 +149,7 @@ class BindingPlan:
             return dim.evaluate(binding)
         except DimError as error:
             sizes = f"{_sizes(dim.symbols, binding)}; {name}, axis {position}"
-            raise DimError(error.expression, f"{error.problem} ({sizes})") from None
+            raise DimError(error.expression, f"{error.problem} ({sizes})", error.fix) from None
 
     def _mismatch(
         self,

@@ -30,7 +30,8 @@ def broadcast_of(dims: Iterable[Dim]) -> Dim:
     sizes = sorted({arg.constant for arg in args if arg.constant not in (None, 1)})
     if len(sizes) > 1:
         text = f"bcast({', '.join(map(str, args))})"
-        raise DimError(text, f"sizes {sizes[0]} and {sizes[1]} do not broadcast")
+        problem = f"sizes {sizes[0]} and {sizes[1]} do not broadcast"
+        raise DimError(text, problem, "make them equal, or one of them 1")
     if sizes:
         return args[0].of(sizes[0])
     return _build(Bcast, [arg for arg in args if arg.constant != 1] or args[:1])

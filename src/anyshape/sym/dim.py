@@ -131,7 +131,8 @@ class Dim:
         if isinstance(value, str):
             return _read(value)
         if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise DimTypeError(repr(value), "is no size")
+            fix = "use an integer, the name of an axis, or an expression over names"
+            raise DimTypeError(repr(value), "is no size", fix)
         constant = value.__index__()
         return cls._intern(((ONE, constant),) if constant else ())
 
@@ -385,7 +386,8 @@ def _operand(value: Dim | int, other: Dim) -> Dim:
     """`value` as a dim, checked that neither side of an operation is the hole."""
     dim = value if isinstance(value, Dim) else Dim.of(value)
     if dim is HOLE or other is HOLE:
-        raise DimError("?", "an unnamed dim must be made fresh before it is used in an expression")
+        problem = "an unnamed dim must be made fresh before it is used in an expression"
+        raise DimError("?", problem, "give the axis a name")
     return dim
 
 

@@ -18,6 +18,8 @@ from anyshape.sym.terms import Coefficients
 if TYPE_CHECKING:
     from anyshape.sym.dim import Dim
 
+NOT_BY_ZERO = "divide by a number other than 0"
+
 
 def floor_div(num: Dim, den: Dim) -> Dim:
     """`num // den`, simplified."""
@@ -70,7 +72,7 @@ def exact_quotient(num: Dim, den: Dim) -> Dim | None:
 
 def _floor_div_constant(num: Dim, den: int) -> Dim:
     if den == 0:
-        raise DimError(f"{num.text_as_operand}//0", "division by zero")
+        raise DimError(f"{num.text_as_operand}//0", "division by zero", NOT_BY_ZERO)
     if den < 0:
         num, den = -num, -den
     whole, rest = _truncate(num, den)
@@ -117,7 +119,7 @@ def _merge_nested(num: Dim, den: int) -> Dim | None:
 
 def _modulo_constant(num: Dim, den: int) -> Dim:
     if den == 0:
-        raise DimError(f"{num.text_as_operand} % 0", "division by zero")
+        raise DimError(f"{num.text_as_operand} % 0", "division by zero", NOT_BY_ZERO)
     if den < 0:  # x % -d == -(-x % d)
         return -_modulo_constant(-num, -den)
     num = _unwrap_mods(num, num.of(den))

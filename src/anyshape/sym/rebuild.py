@@ -85,13 +85,14 @@ def evaluated(factor: Factor, binding: Mapping[Symbol, int]) -> int:
     if isinstance(factor, Symbol):
         size = binding.get(factor)
         if size is None:
-            raise DimError(str(factor), "no size is bound to this axis")
+            raise DimError(str(factor), "no size is bound to this axis", f"bind '{factor}'")
         return size
     values = [arg.evaluate(binding) for arg in factor.args]
     match factor:
         case FloorDiv() | Mod() if values[1] == 0:
             text = str(factor.num.of_factor(factor))
-            raise DimError(text, f"division by zero: {factor.den} is 0")
+            fix = "pass sizes with which the divisor is not 0"
+            raise DimError(text, f"division by zero: {factor.den} is 0", fix)
         case FloorDiv():
             return values[0] // values[1]
         case Mod():
@@ -108,5 +109,6 @@ def _broadcast(factor: Bcast, values: list[int]) -> int:
     sizes = sorted(set(values) - {1})
     if len(sizes) > 1:
         text = str(factor.args[0].of_factor(factor))
-        raise DimError(text, f"sizes {sizes[0]} and {sizes[1]} do not broadcast")
+        problem = f"sizes {sizes[0]} and {sizes[1]} do not broadcast"
+        raise DimError(text, problem, "pass sizes that are equal, or one of them 1")
     return sizes[0] if sizes else 1

@@ -12,7 +12,7 @@ from tests.compliance.case import Collection, emit
 from tests.compliance.tolerance import ANY_ZERO, accumulated
 
 from anyshape.ir import Builder, Value
-from anyshape.ir.types import f32, f64, i64
+from anyshape.ir.types import f32, f64, i32, i64
 
 CASES = Collection()
 
@@ -78,6 +78,86 @@ def _least_where_empty(found: Any) -> Any:
     return np.array([least if v == -math.inf else int(v) for v in found.ravel()]).reshape(
         found.shape
     )
+
+
+def _extremum_and_index(function: str, axis: int, length: int) -> Callable[..., Value]:
+    """As passes make them: of each part the extremum, and where it is."""
+
+    def make(b: Builder, x: Value) -> Value:
+        parts = {"parts": f"{x.tensor.shape[axis]}//{length} + 1", "length": length}
+        dtype = x.tensor.dtype
+        extrema = b.emit("part_reduce", x, function=function, axes=(axis,), dtype=dtype, **parts)
+        return b.emit("part_index", x, extrema, axis=axis, **parts)
+
+    return make
+
+
+def _first_indices(function: str, axis: int, length: int) -> Callable[..., Any]:
+    def expect(x: Any) -> Any:
+        rows = np.moveaxis(x, axis, 0)
+        found = np.full((len(rows) // length + 1, *rows.shape[1:]), np.iinfo(np.int64).max)
+        find = np.argmax if function == "max" else np.argmin
+        for part in range(len(found)):
+            inside = rows[part * length : (part + 1) * length]
+            if len(inside):
+                found[part] = part * length + find(inside, axis=0)
+        return found
+
+    return expect
+
+
+for _function, _axis, _shape, _kept in (
+    ("max", 1, "f32[batch, seq]", ", batch"),
+    ("min", 0, "f16[seq, batch]", ", batch"),
+    ("max", 0, "i64[seq]", ""),
+    ("min", 1, "bool[batch, seq, 3]", ", batch, 3"),
+):
+    _length = 3 + _axis
+    CASES.add(
+        "part_index", f"{_function} along {_axis} of {_shape}", (_shape,),
+        _extremum_and_index(_function, _axis, _length),
+        (f"i64[seq//{_length} + 1{_kept}]",),
+        _first_indices(_function, _axis, _length),
+    )  # fmt: skip
+
+
+def _products(letters: str, pairs: Any, length: int) -> Callable[..., Any]:
+    """Sums of products over pieces of the contracted axes, by einsum over each piece."""
+
+    def depth_first(x: Any, axes: tuple[int, ...]) -> Any:
+        depth = math.prod(x.shape[axis] for axis in axes)
+        moved = np.moveaxis(x, axes, range(len(axes)))
+        return moved.reshape(depth, *moved.shape[len(axes) :])
+
+    def expect(*operands: Any) -> Any:
+        lhs, rhs = map(depth_first, operands, pairs)
+        pieces = [slice(p * length, (p + 1) * length) for p in range(len(lhs) // length + 1)]
+        return np.stack([np.einsum(letters, lhs[piece], rhs[piece]) for piece in pieces])
+
+    return expect
+
+
+for _label, _lhs, _rhs, _pairs, _parts, _length, _kept, _letters in (
+    ("two vectors", "f32[seq]", "f32[seq]", ((0,), (0,)), "seq//4 + 1", 4, "", "k,k->"),
+    ("rows along the depth", "f32[batch, seq]", "f32[seq, 5]", ((1,), (0,)), "seq//3 + 1", 3,
+     ", batch, 5", "ka,kb->ab"),
+    ("columns along the depth", "f32[seq, 3]", "f32[seq, batch]", ((0,), (0,)), "seq//5 + 1", 5,
+     ", 3, batch", "ka,kb->ab"),
+    ("two axes as one", "f16[seq, 3, 2]", "f16[seq, 3, batch]", ((0, 1), (0, 1)), "3*seq//4 + 1",
+     4, ", 2, batch", "ka,kb->ab"),
+):  # fmt: skip
+    CASES.add(
+        "part_dot", _label, (_lhs, _rhs),
+        emit("part_dot", contract=_pairs, parts=_parts, length=_length, dtype=f32),
+        (f"f32[{_parts.replace('3*seq', '(3*seq)')}{_kept}]",),
+        _products(_letters, _pairs, _length), tolerance=accumulated(64),
+    )  # fmt: skip
+CASES.add(
+    "part_dot", "of batches", ("i32[batch, seq, 3]", "i32[batch, 4, seq]"),
+    emit("part_dot", contract=((1,), (2,)), batch=((0,), (0,)), parts="seq//4 + 1", length=4,
+         dtype=i32),
+    ("i32[seq//4 + 1, batch, 3, 4]",), _products("kba,kbc->bac", ((1,), (2,)), 4),
+)  # fmt: skip
 
 
 def _walk(

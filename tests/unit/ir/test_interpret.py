@@ -199,7 +199,8 @@ def test_gather_outside_says_where(index: int) -> None:
     graph = parse(GATHER, file="model.ash")
     with pytest.raises(EvaluationError) as caught:
         evaluate(graph, ones(3), np.array([0, index]))
-    assert str(caught.value) == f"gather (model.ash:2): index {index} is outside 0..2"
+    problem = f"gather (model.ash:2): index {index} is outside 0..2"
+    assert str(caught.value) == f"{problem}\nfix: pass values that 'gather' takes"
 
 
 def test_gather_from_nothing() -> None:

@@ -23,7 +23,8 @@ def all_kernels_of(function: ash.Jitted[..., Any]) -> list[Kernel]:
 
 
 def _is_of_parts(step: StepPlan) -> bool:
-    return any(node.op.name == "part_reduce" for node in step.node.regions[0].nodes())
+    parts = ("part_reduce", "part_dot")
+    return any(node.op.name in parts for node in step.node.regions[0].nodes())
 
 
 def kernel_of(function: ash.Jitted[..., Any]) -> Kernel:

@@ -113,7 +113,7 @@ def test_a_static_cache_is_written_in_place() -> None:
     example = torch.randn(2, 3, 2, 8), torch.tensor([3, 4])
     axes = {"x": (None, None, "s", None), "places": ("s",)}
     fast = ash.compile(model, example, axes=axes)
-    (scatter,) = (s for s in fast.executor.plan.steps if s.name == "scatter")
+    (scatter,) = (s for s in fast.executable.executor.plan.steps if s.name == "scatter")
     assert "= x0[" not in kernel_text(scatter.lowered.kernel)
     places = set()
     for place in range(0, 15, 2):

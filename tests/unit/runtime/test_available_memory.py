@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import anyshape as ash
-from anyshape.base.errors import InsufficientMemoryError, OutOfMemoryError
-from anyshape.execute import EXECUTORS
+from anyshape.base.errors import InsufficientMemoryError, OutOfMemoryError, WeightMemoryError
+from anyshape.execute import EXECUTORS, assemble
+from anyshape.execute.target import executable_isas
 from anyshape.runtime import _native
+from anyshape.runtime.machine import lacking_memory
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's own files")
 
@@ -238,3 +240,81 @@ def test_the_whole_message():
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
     assert isinstance(error, OutOfMemoryError)
     assert isinstance(error, MemoryError)
+
+
+# --- weights ------------------------------------------------------------------------------------
+
+WEIGHT = np.ones((64, 48), np.float32)
+
+
+@ash.jit
+def multiplied(x: ash.f32["n", 64]):
+    return x @ WEIGHT
+
+
+@ash.jit
+def added(x: ash.f32["n", 64]):
+    return x + WEIGHT.T[:1]
+
+
+def test_weights_are_asked_for_before_they_are_packed(monkeypatch: pytest.MonkeyPatch):
+    asked: list[int] = []
+
+    def lacking(bytes: int) -> int | None:
+        asked.append(bytes)
+        return 999
+
+    monkeypatch.setattr(assemble, "lacking_memory", lacking)
+    monkeypatch.setattr(assemble, "pack", lambda *_: pytest.fail("taken"))
+    with pytest.raises(WeightMemoryError) as caught:
+        ash.compile(multiplied, options=ash.Options(isa=executable_isas()[0]))
+    (size,) = asked
+    assert size >= WEIGHT.nbytes
+    assert (caught.value.needed, caught.value.limit) == (size, 999)
+    text = str(caught.value)
+    assert text.startswith(f"graph 'multiplied' needs {size:,} bytes for @")
+    assert "f32[64, 48] in panels, the system has 999\nfix: call trim()" in text
+    assert str(pickle.loads(pickle.dumps(caught.value))) == text
+    assert isinstance(caught.value, InsufficientMemoryError)
+
+
+def test_weights_that_stay_as_they_are_are_not_asked_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(assemble, "lacking_memory", lambda _: 0)
+    x = np.zeros((2, 64), np.float32)
+    assert ash.compile(added)(x)[0].tolist() == np.ones((2, 64)).tolist()
+
+
+def test_what_the_system_lacks():
+    assert lacking_memory(1) is None
+    left = lacking_memory(1 << 60)
+    assert left is not None
+    assert 0 < left < 1 << 60
+
+
+PACKED = """
+import resource
+import numpy as np
+import anyshape as ash
+from anyshape.base.errors import OutOfMemoryError
+
+weight = np.ones((2**13, 2**13), np.float32)
+
+@ash.jit
+def multiplied(x: ash.f32["n", 2**13]):
+    return x @ weight
+
+multiplied.graph
+with open("/proc/self/statm") as file:
+    used = [4096 * int(word) for word in file.read().split()]
+resource.setrlimit(resource.RLIMIT_AS, (used[0] + 2**27, -1))
+try:
+    ash.compile(multiplied, threads=1)
+except OutOfMemoryError as error:
+    assert "fix: " in str(error)
+else:
+    raise AssertionError("granted")
+"""
+
+
+def test_weights_that_the_system_itself_refuses():
+    in_process(PACKED)

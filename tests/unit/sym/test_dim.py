@@ -154,7 +154,10 @@ def test_symbols_and_fresh_symbols() -> None:
 
 def test_the_hole_takes_part_in_nothing() -> None:
     assert Dim.of("?") is HOLE
-    problem = "dim '?': an unnamed dim must be made fresh before it is used in an expression"
+    problem = (
+        "dim '?': an unnamed dim must be made fresh before it is used in an expression\n"
+        "fix: give the axis a name"
+    )
     for use in (lambda: HOLE + 1, lambda: 2 * HOLE, lambda: HOLE // 2, lambda: minimum(HOLE, 3)):
         with pytest.raises(DimError) as error:
             use()
@@ -198,9 +201,18 @@ def test_evaluation() -> None:
 @pytest.mark.parametrize(
     ("text", "sizes", "message"),
     [
-        ("n + m", {"n": 1}, "dim 'm': no size is bound to this axis"),
-        ("n//m", {"n": 1, "m": 0}, "dim 'n//m': division by zero: m is 0"),
-        ("bcast(n, m)", {"n": 3, "m": 2}, "dim 'bcast(m, n)': sizes 2 and 3 do not broadcast"),
+        ("n + m", {"n": 1}, "dim 'm': no size is bound to this axis\nfix: bind 'm'"),
+        (
+            "n//m",
+            {"n": 1, "m": 0},
+            "dim 'n//m': division by zero: m is 0\nfix: pass sizes with which the divisor is not 0",
+        ),
+        (
+            "bcast(n, m)",
+            {"n": 3, "m": 2},
+            "dim 'bcast(m, n)': sizes 2 and 3 do not broadcast\n"
+            "fix: pass sizes that are equal, or one of them 1",
+        ),
     ],
 )
 def test_evaluation_where_there_is_no_value(text: str, sizes: dict[str, int], message: str) -> None:
@@ -212,9 +224,13 @@ def test_evaluation_where_there_is_no_value(text: str, sizes: dict[str, int], me
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(n + 1)//0", "dim '(n + 1)//0': division by zero"),
-        ("n % 0", "dim 'n % 0': division by zero"),
-        ("bcast(3, n, 2)", "dim 'bcast(3, n, 2)': sizes 2 and 3 do not broadcast"),
+        ("(n + 1)//0", "dim '(n + 1)//0': division by zero\nfix: divide by a number other than 0"),
+        ("n % 0", "dim 'n % 0': division by zero\nfix: divide by a number other than 0"),
+        (
+            "bcast(3, n, 2)",
+            "dim 'bcast(3, n, 2)': sizes 2 and 3 do not broadcast\n"
+            "fix: make them equal, or one of them 1",
+        ),
     ],
 )
 def test_expressions_that_never_have_a_value(text: str, message: str) -> None:

@@ -21,6 +21,7 @@ from anyshape.base.errors.calls import (
     OutOfMemoryError,
     OutputError,
     ResultCacheError,
+    WeightMemoryError,
 )
 from anyshape.base.errors.code import (
     CodeError,
@@ -122,4 +123,5 @@ __all__ = [
     "UnsupportedModelError",
     "VerifyError",
     "WeightError",
+    "WeightMemoryError",
 ]

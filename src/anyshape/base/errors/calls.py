@@ -209,3 +209,19 @@ class InsufficientMemoryError(_MemoryNeedError, OutOfMemoryError):
         return self._text(
             f"the system has {self.limit:,}", "call trim() on Executables that are idle"
         )
+
+
+class WeightMemoryError(InsufficientMemoryError):
+    """A constant of a graph that needs a form of its own in memory, for which there is none left.
+
+    `parts` says which constant, and how many bytes.
+    """
+
+    def message(self) -> str:
+        (weight,) = self.parts
+        return joined(
+            f"graph '{self.graph}' needs {self.needed:,} bytes for {weight}, the system has"
+            f" {self.limit:,}",
+            "fix: call trim() on Executables that are idle, or compile with consume=True, so that"
+            " a model lets go of each weight when it is stored",
+        )

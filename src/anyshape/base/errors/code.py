@@ -15,8 +15,15 @@ class CompileError(AnyshapeError):
         self.kernel = kernel
         self.problem = problem
 
+    @property
+    def fix(self) -> str:
+        """What to do about it."""
+        return "report it as a defect of anyshape, with the model or the graph"
+
     def message(self) -> str:
-        return f"kernel '{self.kernel}' does not compile: {self.problem}"
+        return joined(
+            f"kernel '{self.kernel}' does not compile: {self.problem}", f"fix: {self.fix}"
+        )
 
 
 class UndefinedSymbolError(CompileError):
@@ -27,11 +34,9 @@ class UndefinedSymbolError(CompileError):
         self.args = (kernel, tuple(symbols))
         self.symbols = tuple(symbols)
 
-    def message(self) -> str:
-        return joined(
-            super().message(),
-            "fix: emit the operation from instructions that the target has, not as a library call",
-        )
+    @property
+    def fix(self) -> str:
+        return "emit the operation from instructions that the target has, not as a library call"
 
 
 class MissingRuleError(CompileError):
@@ -43,10 +48,9 @@ class MissingRuleError(CompileError):
         self.op = op
         self.rule = rule
 
-    def message(self) -> str:
-        return joined(
-            super().message(), f"fix: write the {self.rule}, or leave '{self.op}' out of kernels"
-        )
+    @property
+    def fix(self) -> str:
+        return f"write the {self.rule}, or leave '{self.op}' out of kernels"
 
 
 class NotGeneratedError(AnyshapeError):
@@ -72,4 +76,7 @@ class CodeError(AnyshapeError):
         self.problem = problem
 
     def message(self) -> str:
-        return f"cannot use object code: {self.problem}"
+        return joined(
+            f"cannot use object code: {self.problem}",
+            "fix: compile it again, for this machine",
+        )

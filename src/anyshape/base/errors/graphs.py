@@ -98,7 +98,10 @@ class VerifyError(AnyshapeError):
         self.problem = problem
 
     def message(self) -> str:
-        return f"invalid graph: {self.subject}: {self.problem}"
+        return joined(
+            f"invalid graph: {self.subject}: {self.problem}",
+            "fix: correct what built it; if that was anyshape, report this message",
+        )
 
 
 class EvaluationError(AnyshapeError):
@@ -111,7 +114,10 @@ class EvaluationError(AnyshapeError):
         self.location = location
 
     def message(self) -> str:
-        return f"{self.op}{at(self.location)}: {self.problem}"
+        return joined(
+            f"{self.op}{at(self.location)}: {self.problem}",
+            f"fix: pass values that '{self.op}' takes",
+        )
 
 
 class WeightError(AnyshapeError):

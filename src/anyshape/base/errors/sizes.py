@@ -11,24 +11,24 @@ from anyshape.base.location import Location
 class DimError(AnyshapeError):
     """A size expression that has no value: division by zero, sizes that cannot broadcast."""
 
-    def __init__(self, expression: str, problem: str, fix: str = "") -> None:
-        super().__init__(expression, problem)
+    def __init__(self, expression: str, problem: str, fix: str) -> None:
+        super().__init__(expression, problem, fix)
         self.expression = expression
         self.problem = problem
         self.fix = fix
 
     def message(self) -> str:
-        fix = f"fix: {self.fix}" if self.fix else None
-        return joined(f"dim '{shortened(self.expression, 200)}': {self.problem}", fix)
+        subject = shortened(self.expression, 200)
+        return joined(f"dim '{subject}': {self.problem}", f"fix: {self.fix}")
 
 
 class DimTypeError(DimError, TypeError):
     """Something that stands where a size should, and is none."""
 
     def message(self) -> str:
-        fix = "use an integer, the name of an axis, or an expression over names"
         return joined(
-            f"a dim is an integer, a name or an expression, not {self.expression}", f"fix: {fix}"
+            f"a dim is an integer, a name or an expression, not {self.expression}",
+            f"fix: {self.fix}",
         )
 
 

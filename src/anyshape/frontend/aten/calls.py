@@ -18,7 +18,7 @@ import numpy as np
 from anyshape.frontend.aten.dtypes import common_dtype, dtype_of_meta
 from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to, size_value
 from anyshape.frontend.builder.tensor import Tensor
-from anyshape.ir.types import DType, f32, f64
+from anyshape.ir.types import DType, f32, f64, wide_of
 from anyshape.sym import Dim
 
 Entry = Callable[..., Any]
@@ -57,6 +57,11 @@ class Call:
         """An operand in the dtype of the result, which must hold a number: torch refuses others
         where a number is stored as it is."""
         return cast_to(x, self.dtype) if isinstance(x, Tensor) else asarray(x, self.dtype)
+
+
+def in_wide(x: Tensor) -> Tensor:
+    """What is combined, in the dtype that it is combined in: 16-bit floats in f32."""
+    return as_dtype(x, wide_of(x.dtype))
 
 
 def as_dtype(x: ArrayLike, dtype: DType) -> Tensor:

@@ -42,6 +42,7 @@ from anyshape.frontend.torch_export.guard_probe import (
 from anyshape.frontend.torch_export.guards import Guard, model_guards
 from anyshape.frontend.torch_export.importer import import_exported
 from anyshape.frontend.torch_export.naming import Naming, naming_of
+from anyshape.frontend.torch_export.shapes_argument import check_dynamic_shapes
 from anyshape.sym import Axis, Symbol
 
 ExampleCall = tuple[tuple[Any, ...], dict[str, Any]]
@@ -78,6 +79,7 @@ class Exporter:
 
     def imported_as(self, shapes: Any, names: Mapping[str, str], *, share: bool) -> ImportedProgram:
         """The program for the shapes that the user describes as torch.export does."""
+        check_dynamic_shapes(shapes, self.example.arguments)
         program = _export(self.module, self.parameters.split(self.example.arguments), shapes)
         naming = naming_of(program, self.named, names, torch_ranges=True)
         return import_exported(program, self.name, naming, model_guards(program), share=share)

@@ -8,6 +8,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "available_memory.h"
@@ -80,6 +83,17 @@ NB_MODULE(_native, module) {
         .def_prop_ro("vector_isa", [](const Machine& m) { return name_of(m.vector_isa); });
     module.def("machine", &anyshape::read_machine);
     module.def("cpu_identity", &anyshape::cpu_identity);
+    module.def(
+        "lacking_memory",
+        [](std::size_t bytes) -> std::optional<std::int64_t> {
+            try {
+                anyshape::CallMemory::require(bytes);
+            } catch (const anyshape::NotAvailable& lack) {
+                return lack.available;
+            }
+            return std::nullopt;
+        },
+        nb::arg("bytes"));
     module.def("native_kernels", [] {
         nb::dict addresses;
         for (const anyshape::NamedKernel& kernel : anyshape::sort_kernels()) {

@@ -1,6 +1,8 @@
 """Convolutions as sums over the places of the kernel: text models have short ones.
 
 out[n, :, s] = sum over j of weight[:, :, j] @ x[n, :, s * stride + j * dilation]
+
+Sums of 16-bit floats are made in f32 and rounded once, as torch does.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from functools import reduce
 from itertools import product
 from operator import add
 
-from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.aten.calls import Call, entry, in_wide
 from anyshape.frontend.builder import assemble
+from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.dot import matmul
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.movement import moveaxis
@@ -38,10 +41,10 @@ def convolution(
         raise active().refuse("a transposed convolution", "write it as a product and a sum")
     padded = assemble.pad(x, [(0, 0), (0, 0), *((width, width) for width in padding)])
     moved = _moved(padded, weight, stride, dilation)
-    found = reduce(add, (_channels(part, matrix, groups) for part, matrix in moved))
-    if bias is None:
-        return found
-    return found + bias.reshape((-1, *(1,) * (x.ndim - 2)))
+    found = reduce(add, (_channels(in_wide(part), in_wide(w), groups) for part, w in moved))
+    if bias is not None:
+        found = found + in_wide(bias).reshape((-1, *(1,) * (x.ndim - 2)))
+    return cast_to(found, call.dtype)
 
 
 def _moved(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.aten.calls import Call, entry, in_wide
 from anyshape.frontend.builder import compound
 from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.functions import rsqrt
@@ -96,12 +96,16 @@ def batch_norm(
     momentum: float,
     eps: float,
 ) -> list[Tensor | None]:
-    """By what training has found, for each channel. The other results are for gradients."""
-    scale = rsqrt(variance + eps)
-    scale = scale if weight is None else scale * weight
-    shift = -mean * scale if bias is None else bias - mean * scale
+    """By what training has found, for each channel. The other results are for gradients.
+
+    16-bit floats are computed in f32 and rounded once, as torch does.
+    """
+    middle, scale = in_wide(mean), rsqrt(in_wide(variance) + eps)
+    scale = scale if weight is None else scale * in_wide(weight)
+    shift = -middle * scale if bias is None else in_wide(bias) - middle * scale
     channels = (-1, *(1,) * (x.ndim - 2))
-    return [x * scale.reshape(channels) + shift.reshape(channels), None, None]
+    found = in_wide(x) * scale.reshape(channels) + shift.reshape(channels)
+    return [cast_to(found, call.dtype), None, None]
 
 
 @entry("aten.rms_norm.default")

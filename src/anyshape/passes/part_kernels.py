@@ -1,0 +1,216 @@
+"""The kernels of long axes in parts: one that works on each part, and one that uses what it found.
+
+What comes before an op is computed by both kernels, what follows it by the second alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, cast
+
+from anyshape.ir.attrs import NO_ATTRS, make_attrs
+from anyshape.ir.build import Builder
+from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.opdef import PARAM, ParamAttrs, Trait, lookup
+from anyshape.ir.types import DType, Shape, i64, wide_of
+from anyshape.ops.compose import Expr, size
+from anyshape.ops.cumulative import CumulativeAttrs, running_dtype
+from anyshape.ops.dot import DotAttrs
+from anyshape.ops.order import SortAttrs, TopKAttrs
+from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs, highest
+from anyshape.sym import Dim, product
+
+FUNCTIONS: Final[Mapping[str, str]] = {
+    "sum": "sum", "mean": "sum", "prod": "prod", "max": "max", "min": "min",
+    "argmax": "max", "argmin": "min",
+    "cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min",
+    "dot": "sum",
+}  # fmt: skip
+"""How the elements of a part are combined, for each op that can be computed in parts."""
+
+
+class Parts(NamedTuple):
+    """Into how many parts an axis is divided, and how long they are; 0 if it is not, else 2 or
+    more."""
+
+    number: Dim
+    length: Dim
+
+
+def axes_of(loop: Node) -> tuple[int, ...]:
+    """Of its first operand: those that are combined."""
+    attrs = loop.attrs
+    if isinstance(attrs, DotAttrs):
+        return attrs.contract[0]
+    if isinstance(attrs, CumulativeAttrs | ArgReduceAttrs):
+        return (attrs.axis,)
+    return tuple(sorted(cast(ReduceAttrs, attrs).axes))
+
+
+def is_flat(loop: Node) -> bool:
+    """Whether all reduced axes can be walked as one: they are neighbours, and everything that is
+    read either lies along all of them as the operand does, or along none."""
+    axes = axes_of(loop)
+    if len(axes) == 1 or axes != tuple(range(axes[0], axes[-1] + 1)):
+        return False
+    x = loop.operands[0]
+    seen, waiting = set[Value](), [x]
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if not _lies_alike(value.tensor.shape, x.tensor.shape, axes):
+            return False
+        if value.node.op is not PARAM and value.node.operands:
+            if not value.node.op.has(Trait.ELEMENTWISE):
+                return False
+            waiting += value.node.operands
+    return True
+
+
+def _lies_alike(shape: Shape, whole: Shape, axes: Sequence[int]) -> bool:
+    aligned = (*(Dim.of(1),) * (len(whole) - len(shape)), *shape)
+    same = all(aligned[axis] == whole[axis] for axis in axes)
+    return same or all(aligned[axis] == 1 for axis in axes)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelOfLoop:
+    """A kernel node on new operands, and its loop."""
+
+    node: Node
+    loop: Node
+
+    @property
+    def region(self) -> Region:
+        return self.node.regions[0]
+
+    @property
+    def before(self) -> list[Node]:
+        """What the loop is computed from, in order."""
+        needed = {value.node for value in self.loop.operands}
+        nodes = [node for node in self.region.nodes() if node is not self.loop]
+        for node in reversed(nodes):
+            if node in needed:
+                needed |= {value.node for value in node.operands}
+        return [node for node in nodes if node in needed]
+
+
+def in_parts(kernel: KernelOfLoop, parts: Parts, builder: Builder) -> Node:
+    """The second of the two kernels, on what the first one computes."""
+    return _staged(kernel, parts, _first_step(kernel, parts, builder).results, builder)
+
+
+def _first_step(kernel: KernelOfLoop, parts: Parts, builder: Builder) -> Node:
+    """The kernel that works on each part by itself."""
+    inner = builder.nested()
+    needed = [node for node in kernel.before if node.op is PARAM]
+    numbers = [cast(ParamAttrs, node.attrs).index for node in needed]
+    made = {node.result(): inner.param(node.result().type) for node in needed}
+    _copy([node for node in kernel.before if node.op is not PARAM], made, inner)
+    results = _of_parts(kernel.loop, [made[x] for x in kernel.loop.operands], parts, inner)
+    operands = [kernel.node.operands[number] for number in numbers]
+    return builder.node(lookup("kernel"), operands, NO_ATTRS, [inner.region(results)])
+
+
+def _staged(kernel: KernelOfLoop, parts: Parts, given: Sequence[Value], builder: Builder) -> Node:
+    """The kernel that computes everything, as a whole or with what is given for the parts."""
+    inner, loop = builder.nested(), kernel.loop
+    made: dict[Value, Value] = {}
+    params = [inner.param(type_) for type_ in kernel.region.params]
+    extra = [inner.param(value.type) for value in given]
+    for node in kernel.region.nodes():
+        if node.op is PARAM:
+            made[node.result()] = params[cast(ParamAttrs, node.attrs).index]
+            continue
+        _copy([node], made, inner)
+        if node is loop:
+            whole = made[loop.result()]
+            second = _from_parts(loop, made[loop.operands[0]], extra, parts, inner)
+            made[loop.result()] = inner.emit("staged", whole, second, parts=parts.number)
+    body = inner.region([made[value] for value in kernel.region.results])
+    operands = [*kernel.node.operands, *given]
+    return builder.node(lookup("kernel"), operands, NO_ATTRS, [body])
+
+
+def _copy(nodes: Sequence[Node], made: dict[Value, Value], inner: Builder) -> None:
+    for node in nodes:
+        operands = [made[value] for value in node.operands]
+        new = inner.node(node.op, operands, node.attrs, node.regions)
+        made.update(zip(node.results, new.results, strict=True))
+
+
+def _of_parts(loop: Node, operands: Sequence[Value], parts: Parts, inner: Builder) -> list[Value]:
+    """What the first kernel computes: a total for each part, and where it is if that is asked."""
+    function, attrs = FUNCTIONS[loop.op.name], loop.attrs
+    where = {"parts": parts.number, "length": parts.length}
+    more = {"dtype": _dtype_of_totals(loop, function), **where}
+    if isinstance(attrs, DotAttrs):
+        pairs = {"contract": attrs.contract, "batch": attrs.batch}
+        return [inner.emit("part_dot", *operands, **pairs, **more)]
+    axes, flat = axes_of(loop), is_flat(loop)
+    totals = inner.emit("part_reduce", *operands, function=function, axes=axes, flat=flat, **more)
+    if not isinstance(attrs, ArgReduceAttrs):
+        return [totals]
+    return [totals, inner.emit("part_index", *operands, totals, axis=attrs.axis, **where)]
+
+
+def _dtype_of_totals(loop: Node, function: str) -> DType:
+    if isinstance(loop.attrs, ArgReduceAttrs):
+        return loop.operands[0].tensor.dtype
+    result = loop.result().tensor.dtype
+    is_walked = isinstance(loop.attrs, CumulativeAttrs)
+    return running_dtype(function, result) if is_walked else wide_of(result)
+
+
+def _from_parts(
+    loop: Node, x: Value, given: Sequence[Value], parts: Parts, inner: Builder
+) -> Value:
+    """What the second kernel makes of it."""
+    attrs, result, function = loop.attrs, loop.result().tensor, FUNCTIONS[loop.op.name]
+    if isinstance(attrs, CumulativeAttrs):
+        more = {"axis": attrs.axis, "exclusive": attrs.exclusive, "reverse": attrs.reverse}
+        more |= {"parts": parts.number, "length": parts.length}
+        return inner.emit("part_cumulative", x, *given, function=function, **more)
+    if isinstance(attrs, ArgReduceAttrs):
+        total = _lowest_index(function, *(Expr(inner, value) for value in given))
+    else:
+        total = Expr(inner, given[0]).apply(function, axes=(0,))
+    if loop.op.name == "mean":
+        total /= size(inner, product(x.tensor.shape[a] for a in axes_of(loop)), total.dtype)
+    total = total.cast(result.dtype)
+    if total.shape != result.shape:  # the reduced axes stay as size 1
+        total = total.reshape(*result.shape)
+    return total.value
+
+
+def _lowest_index(function: str, extrema: Expr, indices: Expr) -> Expr:
+    """Of those where parts have the extremum of all, or a NaN."""
+    is_best = extrema.apply("eq", extrema.reduce(function, 0))
+    if extrema.dtype.is_float:
+        is_best = is_best.apply("logical_or", extrema.apply("is_nan"))
+    nowhere = indices.lift(highest(i64))
+    return is_best.apply("select", indices, nowhere).apply("min", axes=(0,))
+
+
+def sorted_in_parts(
+    node: Node, attrs: SortAttrs | TopKAttrs, length: Dim, parts: Parts, builder: Builder
+) -> Node:
+    is_top = isinstance(attrs, TopKAttrs)
+    kept, down = (attrs.k, attrs.largest) if is_top else (length, attrs.descending)
+    more = {"axis": attrs.axis, "kept": kept, "descending": down}
+    more |= {"parts": parts.number, "length": parts.length}
+    first = _alone("sort_parts", node.operands, more, builder)
+    return _alone("merge_parts", (*node.operands, *first.results), more, builder)
+
+
+def _alone(
+    op: str, operands: Sequence[Value], more: Mapping[str, object], builder: Builder
+) -> Node:
+    """A kernel of one op."""
+    inner, entry = builder.nested(), lookup(op)
+    params = [inner.param(value.type) for value in operands]
+    node = inner.node(entry, params, make_attrs(op, entry.attrs, more))
+    return builder.node(lookup("kernel"), operands, NO_ATTRS, [inner.region(node.results)])
