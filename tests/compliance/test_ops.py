@@ -86,7 +86,7 @@ def test_values(case: Case, evaluator: Evaluator) -> None:
         check_values(case, graph, evaluator, sizes, operands(case, graph, sizes, layout))
 
 
-ONE_OF = 4
+ONE_OF = 8
 """Of the cases of an op, one in so many runs on each lesser instruction set."""
 
 
