@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 import anyshape as ash
 from anyshape.codegen.llvm.emit import emit_kernel
 from anyshape.execute.target import target_for
+from anyshape.families.lower import lower_region
 from anyshape.loop import Kernel
-from anyshape.lower.kernel import lower_region
 
 TORCH = """
 import json, sys, time, torch

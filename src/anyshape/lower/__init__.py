@@ -14,8 +14,10 @@ from anyshape.lower import (
     reduce,
     source,
 )
+from anyshape.lower.context import Lowering
 
 __all__ = [
+    "Lowering",
     "cumulative",
     "dot",
     "elementwise",

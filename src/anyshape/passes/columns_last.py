@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from anyshape.analysis.matrix_sides import Side, side_of
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
@@ -20,7 +21,6 @@ from anyshape.ir.rewrite.rebuild import CountingRebuilder, rebuild_graph
 from anyshape.ops.dot import DotAttrs
 from anyshape.ops.movement import TransposeAttrs
 from anyshape.passes.infra import PassContext
-from anyshape.passes.matrix_sides import Side, side_of
 
 
 @dataclass(frozen=True)

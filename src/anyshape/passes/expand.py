@@ -9,20 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anyshape.ir.build import Builder
+from anyshape.analysis.expansion import Expander
 from anyshape.ir.graph import Graph
-from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import Trait
-from anyshape.ir.rewrite.inline import inline_region
-from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
+from anyshape.ir.rewrite.rebuild import rebuild_graph
 from anyshape.passes.infra import PassContext
-from anyshape.sym import FactScope
 
 WHOLE = frozenset({Trait.ELEMENTWISE, Trait.ROWWISE, Trait.CONTRACTION})
 """Compounds that are not expanded before fusion."""
-
-CONTRACTIONS = frozenset({Trait.CONTRACTION})
-NONE: frozenset[Trait] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -33,27 +27,7 @@ class Expand:
     name: str = "expand"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        expanded = rebuild_graph(_Expander(self.keep), graph)
+        expanded = rebuild_graph(Expander(self.keep), graph)
         while expanded != graph:  # a compound may expand to compounds
-            graph, expanded = expanded, rebuild_graph(_Expander(self.keep), expanded)
+            graph, expanded = expanded, rebuild_graph(Expander(self.keep), expanded)
         return graph
-
-
-class _Expander(Rebuilder):
-    def __init__(self, keep: frozenset[Trait]) -> None:
-        self.keep = keep
-
-    def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        if node.op.name in ("kernel", "segment"):  # how ops are grouped is decided anew
-            return tuple(inline_region(node.regions[0], node.operands, builder))
-        if node.op.decompose is None or node.op.traits & self.keep:
-            return node.results
-        return (node.op.decompose(builder, node.operands, node.attrs),)
-
-
-def expanded_region(region: Region, outer: FactScope, keep: frozenset[Trait] = NONE) -> Region:
-    """A region with compounds expanded, but for some; `outer` holds the facts around it."""
-    while any(node.op.is_compound and not node.op.traits & keep for node in region.nodes()):
-        inside = Builder(FactScope.of(region.facts, parent=outer))
-        region = _Expander(keep).region(region, inside)
-    return region

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anyshape.analysis.constants import is_number
 from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
-from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, lookup
-from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.fuse_groups import Group, Grouping
 from anyshape.passes.infra import PassContext
 from anyshape.passes.native_forms import has_kernel, is_alone
@@ -40,13 +39,6 @@ class SingleKernels:
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
         groups = {node: Group([node]) for node in graph.nodes() if has_kernel(node)}
         return _Assembler(graph, groups).graph() if groups else graph
-
-
-def is_number(node: Node) -> bool:
-    """A constant of one element: part of the program text rather than an operand."""
-    if not isinstance(node.attrs, ConstantAttrs):
-        return False
-    return isinstance(node.attrs.value, TensorLiteral) and len(node.attrs.value.array.ravel()) == 1
 
 
 class _Assembler:

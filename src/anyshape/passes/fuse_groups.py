@@ -5,15 +5,13 @@ and that group can take it:
 
   - a *map* (elementwise or indexed) is inlined into its users, unless a broadcast there would
     compute something costly again and again; reductions keep what several of their loops need;
-  - a *loop* (reduction or contraction) takes along the elementwise ops of its own shape that follow
-    it; a group has at most one loop op that is not itself reduced further;
-  - a dot also takes along transposes that follow it, if they leave its rows or its columns
-    together, and views in front of it (transposes, slices, broadcasts, widening casts), if its
-    operands still read as matrices;
+  - a *loop* (reduction or contraction) takes along what follows it if the family of its kernel can
+    (`families/`): elementwise ops of its own shape, after a product transposes too; a group has at
+    most one loop op that is not itself reduced further;
+  - views in front of a contraction (transposes, slices, broadcasts, widening casts) join it if its
+    family still matches with them: operands read as matrices, say;
   - a map that is left in front of a dot, and feeds nothing else, joins it if its ops are cheap: the
-    dot computes one of its operands itself (`dot_prologue.py`);
-  - an attention takes along what leaves its columns last, and any views in front of it;
-  - a grouped dot reads its operands from memory as they are, and constant weights transposed.
+    dot computes one of its operands itself (`dot_prologue.py`).
 
 Aliases belong to no group. What is neither map nor loop stays alone, and so does an elementwise op
 without machine code (`native_forms.py`). No group is longer than pays (`MOST_OPS`), or chooses
@@ -24,19 +22,22 @@ bounded, however long a graph is.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from anyshape.analysis.matrix_sides import Side
+from anyshape.analysis.strided_view import is_view
+from anyshape.families import FAMILIES
+from anyshape.families.body import Body
+from anyshape.families.dot.match import MatmulMatch, matmul_match
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
-from anyshape.ir.rewrite import Decision, DecisionLog
+from anyshape.ir.rewrite import Decision, DecisionLog, Refusal
+from anyshape.ops.dot import dot
 from anyshape.ops.movement import concat
-from anyshape.ops.source import ConstantAttrs
-from anyshape.passes.dot_epilogue import epilogue_orders, has_run_at_end
-from anyshape.passes.dot_prologue import DotSides, dot_sides, objection_to_prologue
-from anyshape.passes.matrix_sides import Side, reads_as_matrices, side_of
+from anyshape.passes.dot_prologue import objection_to_prologue
 from anyshape.passes.native_forms import has_kernel, is_alone, is_loop
-from anyshape.passes.strided_view import is_view
 from anyshape.sym import Answer, Equal, FactScope
 
 MOST_OPS = 64
@@ -65,6 +66,10 @@ class Group:
     @property
     def contraction(self) -> Node | None:
         return self.loop if self.loop and self.loop.op.has(Trait.CONTRACTION) else None
+
+    def body_with(self, nodes: Sequence[Node] = ()) -> Body:
+        """What the kernel would compute with more nodes in front, the last one first."""
+        return Body.of_nodes([*reversed(nodes), *reversed(self.nodes)])
 
     @property
     def parts(self) -> int:
@@ -106,91 +111,81 @@ class Grouping:
         for node in reversed(nodes):
             if has_kernel(node):
                 self._place(node)
-        for dot in nodes:
-            if dot.op.name == "dot":
-                self._take_prologue(dot, self.groups[dot])
+        for node in nodes:
+            if node.op is dot:
+                self._take_prologue(self.groups[node])
         for decision in self.decisions.values():
             log.record(decision)
 
     def _place(self, node: Node) -> None:
-        group, why = self._group_of_users(node)
-        if group is not None:
-            objection = self._objection(node, group)
-            group, why = (None, objection) if objection else (group, f"joins {group.root.op.name}")
+        group = self._group_of_users(node)
+        if isinstance(group, Group):
+            group = self._objection(node, group) or group
         if self.users[node]:
-            self._decide(node, group is not None, why)
-        group = group or Group()
+            taken = isinstance(group, Group)
+            self._decide(node, taken, f"joins {group.root.op.name}" if taken else str(group))
+        if isinstance(group, Refusal):
+            group = Group()
         group.add(node, self.users[node])
         self.groups[node] = group
 
     def _decide(self, node: Node, taken: bool, why: str) -> None:
         self.decisions[node] = Decision(self.name, taken, why, node, self.locations.of(node))
 
-    def _take_prologue(self, dot: Node, group: Group) -> None:
-        """Lets the dot compute an operand, the rows if both could be."""
-        sides = dot_sides(dot, group.nodes, group.before.__contains__)
-        if sides is not None and not self._takes_side(sides, sides.rows, group):
-            self._takes_side(sides, sides.columns, group)
+    def _take_prologue(self, group: Group) -> None:
+        """Lets a dot compute an operand, the rows if both could be."""
+        match = matmul_match(group.body_with())
+        if isinstance(match, MatmulMatch) and not self._takes_side(match, match.rows, group):
+            self._takes_side(match, match.columns, group)
 
-    def _takes_side(self, sides: DotSides, side: Side, group: Group) -> bool:
+    def _takes_side(self, match: MatmulMatch, side: Side, group: Group) -> bool:
         """Takes in the map that computes an operand, if there is one and nothing speaks against."""
         root = side.view.base.node
         maps = self.groups.get(root)
-        if maps is None or maps.loop or is_alone(root):
+        if maps is None or maps is group or maps.loop or is_alone(root):
             return False
-        if self._group_of_users(root)[0] is not group:
+        if self._group_of_users(root) is not group:
             return False
-        objection = objection_to_prologue(sides, side, maps.nodes, self.scope)
+        objection = objection_to_prologue(match, side, maps.nodes, self.scope)
+        objection = objection or _refusal(matmul_match(group.body_with(maps.nodes)))
         if not objection or not is_view(root):  # why the dot cannot see through a view is known
-            self._decide(root, not objection, objection or "joins dot, which computes its operand")
+            why = str(objection or "joins dot, which computes its operand")
+            self._decide(root, not objection, why)
         if objection:
             return False
         group.add_prologue(maps)
         self.groups.update(dict.fromkeys(maps.nodes, group))
         return True
 
-    def _group_of_users(self, node: Node) -> tuple[Group | None, str]:
+    def _group_of_users(self, node: Node) -> Group | Refusal:
         if node in self.results:
-            return None, "it is a result of the graph"
+            return Refusal("it is a result of the graph")
         groups = {self.groups.get(user) for user in self.users[node]}
-        if len(groups) != 1 or None in groups:
-            return None, "its users are not in one kernel"
-        return groups.pop(), ""
+        found = groups.pop() if len(groups) == 1 else None
+        return found or Refusal("its users are not in one kernel")
 
-    def _objection(self, node: Node, group: Group) -> str:
-        """Why `node` cannot join, or ''."""
+    def _objection(self, node: Node, group: Group) -> Refusal | None:
+        """Why `node` cannot join, or had better not."""
         if is_alone(node) or is_alone(group.root):
-            return f"{(node if is_alone(node) else group.root).op.name} is a kernel of its own"
+            alone = node if is_alone(node) else group.root
+            return Refusal(f"{alone.op.name} is a kernel of its own")
         if len(group.nodes) >= MOST_OPS:
-            return f"the kernel has {len(group.nodes)} ops already"
+            return Refusal(f"the kernel has {len(group.nodes)} ops already")
         if node.op is concat and self._is_one_too_many(node, group):
-            return f"the kernel chooses among {group.parts} parts already"
+            return Refusal(f"the kernel chooses among {group.parts} parts already")
         if is_loop(node):
-            return self._objection_to_loop(node, group)
+            return _objection_to_loop(node, group)
         if group.contraction is not None and group.feeds_loop(self.users[node]):
-            return _objection_to_operand(node, group)
+            return _objection_to_operand(node, group, group.contraction)
         costly = node.op.has(Trait.ELEMENTWISE) and not node.op.is_cheap
         if costly and self._is_expanded(node):
-            return "it would be computed again for each use"
-        return ""
+            return Refusal("it would be computed again for each use")
+        return None
 
     def _is_one_too_many(self, concat_: Node, group: Group) -> bool:
         """A concatenation of concatenations along one axis was made to be several kernels."""
         together = any(u.op is concat and u.attrs == concat_.attrs for u in self.users[concat_])
         return together or 0 < group.parts <= MOST_PARTS < group.parts + len(concat_.operands)
-
-    def _objection_to_loop(self, node: Node, group: Group) -> str:
-        if group.loop is not None:
-            return f"the kernel has {group.loop.op.name} already"
-        if node.op.name == "dot":
-            return _objection_to_dot(node, group)
-        if node.op.name == "attention":
-            return _objection_to_attention(node, group)
-        shape = node.result().tensor.shape
-        for user in group.nodes:
-            if not user.op.has(Trait.ELEMENTWISE) or user.result().tensor.shape != shape:
-                return f"{user.op.name} has another shape"
-        return ""
 
     def _is_expanded(self, node: Node) -> bool:
         """Whether some user has more elements: broadcasting repeats the node's work."""
@@ -202,45 +197,27 @@ class Grouping:
         )
 
 
-def _objection_to_operand(node: Node, group: Group) -> str:
+def _objection_to_loop(node: Node, group: Group) -> Refusal | None:
+    """Why a loop cannot take along the ops that follow it: what is its kernel on its own must be
+    its kernel with them."""
+    if group.loop is not None:
+        return Refusal(f"the kernel has {group.loop.op.name} already")
+    alone, grown = Body.of_nodes([node]), group.body_with([node])
+    for family in FAMILIES:
+        if family.anchors(node) and _refusal(family.match(alone)) is None:
+            return _refusal(family.match(grown)) or family.objection(grown, node)
+    return None
+
+
+def _objection_to_operand(node: Node, group: Group, contraction: Node) -> Refusal | None:
     """Why a contraction cannot read its operands through `node`."""
-    dot = group.contraction
-    grouped = dot is not None and dot.op.name == "grouped_dot"
-    if dot is None or not is_view(node) or (grouped and not _is_turned_constant(node, dot)):
-        return "a contraction reads its operands from memory"
-    if grouped or dot.op.name == "attention":  # read rows of any strides
-        return ""
-    if not reads_as_matrices(dot, lambda seen: seen is node or seen in group.before):
-        return "rows, columns or depth would be apart in memory"
-    return ""
+    if not is_view(node):
+        return Refusal("a contraction reads its operands from memory")
+    grown = group.body_with([node])
+    families = [f for f in FAMILIES if f.anchors(contraction) and not f.takes_the_rest]
+    refusals = [_refusal(family.match(grown)) for family in families]
+    return None if None in refusals else refusals[-1]
 
 
-def _is_turned_constant(node: Node, dot: Node) -> bool:
-    """Whether a node is a transpose of constant weights, which are stored in panels in any case."""
-    constant = isinstance(node.operands[0].node.attrs, ConstantAttrs)
-    return constant and node.op.name == "transpose" and node is dot.operands[1].node
-
-
-def _objection_to_dot(dot: Node, group: Group) -> str:
-    """Why a dot cannot take along what follows it."""
-    orders = epilogue_orders(dot, reversed(group.nodes))
-    if isinstance(orders, str):
-        return orders
-    lhs, rhs = (side_of(dot, side, lambda _: False) for side in range(2))
-    batch, rank = len(lhs.batch), dot.result().tensor.rank
-    ends = tuple(range(rank - len(rhs.free), rank)), tuple(range(batch, batch + len(lhs.free)))
-    order = orders[group.root]
-    if order != orders[dot] and not any(has_run_at_end(order, axes) for axes in ends):
-        return "a transpose would take its columns apart"
-    return ""
-
-
-def _objection_to_attention(attention: Node, group: Group) -> str:
-    """Why attention cannot take along what follows it."""
-    orders = epilogue_orders(attention, reversed(group.nodes))
-    if isinstance(orders, str):
-        return orders
-    columns = attention.result().tensor.rank - 1
-    if not has_run_at_end(orders[group.root], (columns,)):
-        return "a transpose would take its columns apart"
-    return ""
+def _refusal(answer: object) -> Refusal | None:
+    return answer if isinstance(answer, Refusal) else None

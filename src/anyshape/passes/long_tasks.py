@@ -61,7 +61,7 @@ LONGEST_SORT: Final = 1 << 19
 """The same where elements are sorted."""
 
 STRIP: Final = 64
-"""Neighbouring rows that one task reduces together, as in `lower/row.py`."""
+"""Neighbouring rows that one task reduces together, as in `families/row/loops.py`."""
 
 BLOCK: Final = 64
 """Rows and columns of a product that one task computes, roughly: targets differ."""

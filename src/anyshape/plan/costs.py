@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from anyshape.families.family import Lowered
 from anyshape.ir.node import Region
 from anyshape.lower.effort import Effort, Variant, region_effort
-from anyshape.lower.kernel import Lowered
 from anyshape.plan.long_sums import SumNames
 from anyshape.plan.words import Sizes
 from anyshape.sym import Dim, Symbol, ceildiv, maximum

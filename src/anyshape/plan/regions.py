@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from anyshape.families.family import Lowered
+from anyshape.families.lower import Known, lower_region
 from anyshape.ir.node import Node, Region, Value
 from anyshape.loop import Kernel
-from anyshape.lower.kernel import Known, Lowered, lower_region
 from anyshape.lower.lookup import reading_panels
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import Tiling

@@ -20,14 +20,14 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import cast
 
+from anyshape.families.family import Lowered
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import PARAM, Trait
-from anyshape.ir.rewrite import Decision
+from anyshape.ir.rewrite import Decision, DecisionLog
 from anyshape.ir.types import TensorType
 from anyshape.loop import Kernel
 from anyshape.loop.ir import workspace_bytes
-from anyshape.lower.kernel import Lowered
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import WIDE, Tiling
 from anyshape.ops.source import ConstantAttrs
@@ -92,7 +92,8 @@ class StepPlan:
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """Everything of level 1 but the machine code. `starts`: inputs by the outputs begun there;
-    `decisions`: about the memory of constants; `sums`: what symbols in costs stand for."""
+    `decisions`: about the memory of constants, and families of kernels that ops are for but not in;
+    `sums`: what symbols in costs stand for."""
 
     graph: Graph
     buffers: tuple[BufferPlan, ...]
@@ -145,6 +146,7 @@ class _Scheduler:
         self.steps: list[StepPlan] = []
         self.touched: list[Touched] = []
         self.writer: dict[int, int] = {}  # buffer -> step
+        self.decisions = DecisionLog()
         self.appended = {root_of(node.operands[1]): node for node in appends(graph)}
         for node in self.appended.values():  # before what lies in them
             self._number(node.result())
@@ -168,7 +170,7 @@ class _Scheduler:
             self.window,
             self.donation,
             by_output,
-            self.tables.decisions,
+            (*self.tables.decisions, *self.decisions.take()),
             self.library.costing.sums.meaning,
         )
 
@@ -205,8 +207,16 @@ class _Scheduler:
 
     def _add_kernel(self, node: Node) -> None:
         kernels = self.library.kernels(node, self.tables.packings)
+        self._record(node, kernels.lowered)
         if not self._add_copy(node, kernels):
             self._add_step(node, kernels)
+
+    def _record(self, node: Node, lowered: Lowered) -> None:
+        """Which families of kernels its ops are for, and why it is of none of these."""
+        location = self.graph.locations.of(node)
+        for passed in lowered.passed_over:
+            why = f"it is no {passed.family} kernel: {passed.refusal}"
+            self.decisions.record(Decision("lower", False, why, passed.anchor, location))
 
     def _add_copy(self, node: Node, kernels: RegionKernels) -> bool:
         """Makes a kernel that only copies a stretch of memory a name for that stretch."""

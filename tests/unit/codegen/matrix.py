@@ -9,10 +9,11 @@ from tests.unit.codegen.emit.harness import HOST, interpreted, run
 
 import anyshape as ash
 from anyshape.codegen.llvm.target import Target
+from anyshape.families.family import Lowered
+from anyshape.families.lower import lower_region
 from anyshape.ir import Graph
 from anyshape.loop import Kernel, Multiply
 from anyshape.loop.rewrite import For
-from anyshape.lower.kernel import Lowered, lower_region
 from anyshape.lower.packing import pack
 from anyshape.sym import Symbol
 

@@ -13,11 +13,11 @@ from tests.unit.codegen.matrix import arrays_of, assert_product, computed, lower
 import anyshape as ash
 from anyshape.codegen.llvm.target import Target
 from anyshape.execute import compile_graph
+from anyshape.families.dot.task_runs import Run
+from anyshape.families.lower import lower_region
 from anyshape.loop import Kernel, Prepare
 from anyshape.loop.printer import kernel_text
 from anyshape.loop.verify import verify_kernel
-from anyshape.lower.kernel import lower_region
-from anyshape.lower.matrix_run import Run
 from anyshape.lower.tiling import WIDE
 from anyshape.passes import PASSES, run_passes
 from anyshape.plan.costs import MachineCosts

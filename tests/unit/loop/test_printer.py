@@ -7,10 +7,10 @@ from tests.unit.codegen import matrix
 from tests.unit.codegen.emit import examples
 from tests.unit.loop.mutations import mutations
 
+from anyshape.families.lower import lower_region
 from anyshape.ir.types import f32
 from anyshape.loop import Kernel
 from anyshape.loop.printer import kernel_text
-from anyshape.lower.kernel import lower_region
 from anyshape.sym import Axis, Dim, Facts, Less
 from anyshape.sym.facts import Fact, Origin
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from anyshape.execute import compile_graph
+from anyshape.families.lower import lower_region
 from anyshape.ir import evaluate, parse
 from anyshape.loop.printer import kernel_text
-from anyshape.lower.kernel import lower_region
 
 PUT = """
 graph put(x: f32[n, m], u: f32[1, m]) -> f32[n, m] {

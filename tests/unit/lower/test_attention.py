@@ -22,17 +22,21 @@ from tests.unit.lower.attention_functions import (
 )
 
 import anyshape as ash
+from anyshape.analysis.expansion import expanded_region
 from anyshape.execute import compile_graph
+from anyshape.families.attention.family import Attention
+from anyshape.families.attention.match import attention_match
+from anyshape.families.body import Body
+from anyshape.families.family import Lowered
+from anyshape.families.lower import lower_region
 from anyshape.ir import evaluate
+from anyshape.ir.rewrite import Refusal
 from anyshape.loop import Copy, Kernel, Statement
 from anyshape.loop.interpret import run_kernel
 from anyshape.loop.ir import For
 from anyshape.loop.verify import verify_kernel
-from anyshape.lower.attention_form import attention_form
 from anyshape.lower.effort import Variant
-from anyshape.lower.kernel import Lowered, lower_region
 from anyshape.lower.tiling import NARROW, Tiling
-from anyshape.passes.expand import CONTRACTIONS, expanded_region
 from anyshape.plan.costs import MachineCosts
 from anyshape.sym import FactScope
 
@@ -212,7 +216,8 @@ def reversed_rows(q: ash.f32["b", 2, "s", 3], k: ash.f32["b", 2, "t", 3]):
 def test_refusals_say_why(function: Any, why: str) -> None:
     graph = function.graph
     outer = FactScope.of(graph.facts, distinct_names=False)
-    assert attention_form(expanded_region(graph.body, outer, CONTRACTIONS)) == why
+    region = expanded_region(graph.body, outer, Attention.keep)
+    assert attention_match(Body.of_region(region)) == Refusal(why)
 
 
 @pytest.mark.parametrize("function", [summed, reversed_rows], ids=lambda f: f.__name__)

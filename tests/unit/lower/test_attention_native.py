@@ -19,9 +19,10 @@ from tests.unit.lower.attention_functions import (
 )
 
 from anyshape.codegen.llvm.target import Target
+from anyshape.families.family import Lowered
+from anyshape.families.lower import lower_region
 from anyshape.ir import evaluate
 from anyshape.loop import Kernel
-from anyshape.lower.kernel import Lowered, lower_region
 
 SIZES = [(1, 1, 1), (1, 3, 5), (2, 8, 0), (0, 4, 4), (1, 67, 65), (1, 16, 200), (1, 2, 515)]
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import anyshape as ash
+from anyshape.families.family import Lowered
+from anyshape.families.lower import lower_region
 from anyshape.ir.graph import Graph
 from anyshape.loop.verify import verify_kernel
-from anyshape.lower.kernel import Lowered, lower_region
 from anyshape.passes import PASSES, run_passes
 
 

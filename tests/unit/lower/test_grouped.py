@@ -10,9 +10,11 @@ from tests.unit.codegen.matrix import computed, lowered
 import anyshape as ash
 from anyshape.codegen.llvm.target import Target
 from anyshape.execute import compile_graph
+from anyshape.families.body import Body
+from anyshape.families.grouped_dot.match import grouped_match
 from anyshape.ir import evaluate
+from anyshape.ir.rewrite import Refusal
 from anyshape.loop.verify import verify_kernel
-from anyshape.lower.grouped import grouped_form
 
 CONSTANT, GIVEN = frozenset({1}), frozenset[int]()
 
@@ -107,7 +109,9 @@ def test_a_computed_operand_is_refused() -> None:
     def scaled(x: ash.f32["t", "k"], w: ash.f32["g", "k", "n"], ends: ash.i32["g"]):
         return ash.grouped_dot(x * 2, w, ends)
 
-    assert grouped_form(scaled.graph.body, GIVEN) == "an operand is computed inside the kernel"
+    assert grouped_match(Body.of_region(scaled.graph.body, GIVEN)) == Refusal(
+        "an operand is computed inside the kernel"
+    )
 
 
 def test_constant_experts() -> None:
@@ -148,6 +152,6 @@ def test_given_experts_are_read_as_they_are() -> None:
         return ash.grouped_dot(x, ash.transpose(w, (0, 2, 1)), ends)
 
     why = "weights that are not constant are transposed"
-    assert grouped_form(turned.graph.body, GIVEN) == why
+    assert grouped_match(Body.of_region(turned.graph.body, GIVEN)) == Refusal(why)
     executable = compile_graph(turned.graph)
     assert [node.op.name for node in executable.graph.nodes()].count("kernel") == 2

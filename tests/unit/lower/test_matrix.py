@@ -8,14 +8,16 @@ from tests.unit.codegen import matrix
 from tests.unit.codegen.matrix import is_matrix_kernel, lowered
 
 import anyshape as ash
+from anyshape.analysis.expansion import expanded_region
 from anyshape.codegen.llvm.target import NAMED_TARGETS
 from anyshape.execute import compile_graph
+from anyshape.families.body import Body
+from anyshape.families.dot.match import MatmulMatch, Panels, matmul_match
+from anyshape.families.lower import lower_region
+from anyshape.ir.rewrite import Refusal
 from anyshape.loop.printer import kernel_text
 from anyshape.loop.verify import verify_kernel
-from anyshape.lower.kernel import lower_region
-from anyshape.lower.matrix_form import MatrixForm, Panels, matrix_form
 from anyshape.lower.packing import Packing, pack
-from anyshape.passes.expand import expanded_region
 from anyshape.plan.schedule import ConstantStore, schedule
 from anyshape.sym import FactScope
 
@@ -127,7 +129,7 @@ def computed_elsewhere(x: ash.f32["m", "k"], w: ash.f32["k", "n"]):
 def test_refusals_say_why(function: Any, why: str) -> None:
     graph = function.graph
     region = expanded_region(graph.body, FactScope.of(graph.facts, distinct_names=False))
-    assert matrix_form(region, frozenset()) == why
+    assert matmul_match(Body.of_region(region)) == Refusal(why)
 
 
 def test_a_constant_that_is_read_twice_is_not_packed() -> None:
@@ -135,8 +137,8 @@ def test_a_constant_that_is_read_twice_is_not_packed() -> None:
     def twice(x: ash.f32["m", 8], w: ash.f32[8, 8]):
         return x @ w + w[0]
 
-    form = matrix_form(twice.graph.body, PACKED)
-    assert not isinstance(form, MatrixForm) or form.panels is not Panels.STORED
+    match = matmul_match(Body.of_region(twice.graph.body, PACKED))
+    assert not isinstance(match, MatmulMatch) or match.panels is not Panels.STORED
 
 
 # --- packing --------------------------------------------------------------------------------------

@@ -8,12 +8,12 @@ from tests.fuzz import moves
 from tests.fuzz.generate import Generator, new_generator, random_binding
 from tests.fuzz.run import random_inputs
 
+from anyshape.families.lower import lower_region
 from anyshape.ir import Graph, evaluate
 from anyshape.ir.types import Array
 from anyshape.loop.interpret import run_kernel
 from anyshape.loop.verify import verify_kernel
 from anyshape.lower.context import RULES
-from anyshape.lower.kernel import lower_region
 from anyshape.sym import Symbol
 
 MOVES = [

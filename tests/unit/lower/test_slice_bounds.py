@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import anyshape as ash
+from anyshape.families.family import Lowered
+from anyshape.families.lower import lower_region
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Region
 from anyshape.loop.printer import kernel_text
 from anyshape.loop.verify import verify_kernel
-from anyshape.lower.kernel import Lowered, lower_region
 from anyshape.lower.slice_bounds import sizes_of_bounds
 from anyshape.passes import PASSES, run_passes
 

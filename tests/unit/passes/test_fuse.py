@@ -203,7 +203,7 @@ def grouped_view(x: ash.f32["k", "t"], w: ash.f32["g", "k", "n"], ends: ash.i32[
         (
             grouped_view,
             [["transpose"], ["grouped_dot"]],
-            "a contraction reads its operands from memory",
+            "an operand is computed inside the kernel",
         ),
         (
             computed_across,
@@ -243,9 +243,13 @@ def grouped_view(x: ash.f32["k", "t"], w: ash.f32["g", "k", "n"], ends: ash.i32[
         (
             rows_apart,
             [["transpose"], ["dot"]],
-            "rows, columns or depth would be apart in memory",
+            "rows or depth are apart in memory",
         ),
-        (batch_last, [["dot"], ["transpose"]], "a transpose would take its columns apart"),
+        (
+            batch_last,
+            [["dot"], ["transpose"]],
+            "columns are apart in a result, or there are none",
+        ),
     ],
 )
 def test_refusals_say_why(function: Any, expected: list[list[str]], why: str) -> None:

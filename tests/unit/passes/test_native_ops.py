@@ -10,9 +10,9 @@ import anyshape as ash
 from anyshape.base.errors import MissingRuleError, UnsupportedError
 from anyshape.codegen.llvm.emit import emit_kernel
 from anyshape.codegen.llvm.emit.table import GENERATORS
+from anyshape.families.lower import lower_region
 from anyshape.ir import Graph, opdef, parse
 from anyshape.ir.types import f32
-from anyshape.lower.kernel import lower_region
 from anyshape.ops.elementwise import unary
 from anyshape.passes import PASSES, run_passes
 

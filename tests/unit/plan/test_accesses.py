@@ -2,11 +2,11 @@
 
 import pytest
 
+from anyshape.families.lower import lower_region
 from anyshape.ir import parse
 from anyshape.ir.node import Region
 from anyshape.ir.types import f32
 from anyshape.loop import Buffer, For, Kernel, Let, Load, Local, Store
-from anyshape.lower.kernel import lower_region
 from anyshape.plan.accesses import copied_from, overwritable
 from anyshape.sym import Dim, Facts, Symbol
 

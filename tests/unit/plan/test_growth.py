@@ -7,9 +7,9 @@ import pytest
 from tests.unit.passes.stages import FIRST
 
 import anyshape as ash
+from anyshape.families import lower as lowering
+from anyshape.families.lower import lower_region
 from anyshape.ir.graph import Graph
-from anyshape.lower import kernel as lowering
-from anyshape.lower.kernel import lower_region
 from anyshape.passes import PASSES, run_passes
 from anyshape.passes.fuse import Fuse
 from anyshape.plan import order, regions

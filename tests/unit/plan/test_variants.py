@@ -8,12 +8,12 @@ import pytest
 
 import anyshape.plan.regions as planning
 from anyshape.execute import Executable, compile_graph
+from anyshape.families.lower import Known, Lowered, lower_region
 from anyshape.ir import parse
 from anyshape.ir.node import Region
 from anyshape.ir.types import f32
 from anyshape.loop import Apply, Buffer, For, Kernel, Let, Literal, Load, Local, Store
 from anyshape.lower.effort import Effort, Variant
-from anyshape.lower.kernel import Known, Lowered, lower_region
 from anyshape.lower.tiling import Tiling
 from anyshape.plan.costs import Costing, MachineCosts
 from anyshape.sym import Dim, Facts, Symbol

@@ -7,10 +7,10 @@
 `rule` holds the three together, `engine` walks regions, `decision` records what was done and why.
 """
 
-from anyshape.ir.rewrite.decision import Decision, DecisionLog
+from anyshape.ir.rewrite.decision import Decision, DecisionLog, Refusal
 from anyshape.ir.rewrite.engine import RuleSet, rewrite
 from anyshape.ir.rewrite.inline import inline_region
-from anyshape.ir.rewrite.match import Match, Refusal, constant_array, is_splat, match
+from anyshape.ir.rewrite.match import Match, constant_array, is_splat, match
 from anyshape.ir.rewrite.pattern import (
     AttrCapture,
     Bound,

@@ -24,6 +24,16 @@ class Decision:
         return f"{self.rule} {verb} at {self.node}{place}: {self.why}"
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why not: the one answer of whoever is asked for something and does not do it."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
 class DecisionLog:
     """Decisions in the order they were first made; the same one is kept once."""
 

@@ -17,20 +17,11 @@ from anyshape.ir.attrs import AttrValue, items
 from anyshape.ir.literal import TensorLiteral, WeightRef, WeightStore
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import Trait
+from anyshape.ir.rewrite.decision import Refusal
 from anyshape.ir.rewrite.pattern import AttrCapture, Bound, Const, OpPattern, Pattern, Var
 from anyshape.ir.types import Array, TensorType
 from anyshape.ir.verify import provably_same
 from anyshape.sym import Answer, Dim, FactScope, Predicate
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why a rule does not apply."""
-
-    reason: str
-
-    def __str__(self) -> str:
-        return self.reason
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Questions about ops that passes, kernel families and lowering all ask."""

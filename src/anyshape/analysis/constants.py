@@ -1,0 +1,18 @@
+"""What is known before anything runs."""
+
+from __future__ import annotations
+
+from anyshape.ir.literal import TensorLiteral
+from anyshape.ir.node import Node, Value
+from anyshape.ops.source import ConstantAttrs
+
+
+def is_constant(value: Value) -> bool:
+    return isinstance(value.node.attrs, ConstantAttrs)
+
+
+def is_number(node: Node) -> bool:
+    """A constant of one element: part of the program text rather than an operand."""
+    if not isinstance(node.attrs, ConstantAttrs):
+        return False
+    return isinstance(node.attrs.value, TensorLiteral) and len(node.attrs.value.array.ravel()) == 1

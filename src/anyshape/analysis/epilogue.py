@@ -1,0 +1,48 @@
+"""What may follow a dot in one kernel: elementwise ops on its elements, and transposes.
+
+Every value that depends on the dot has an *order*: its axis `i` is axis `order[i]` of the dot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from anyshape.ir.node import Node
+from anyshape.ir.opdef import Trait
+from anyshape.ir.rewrite import Refusal
+from anyshape.ops.movement import TransposeAttrs
+
+Order = tuple[int, ...]
+
+
+def epilogue_orders(dot: Node, nodes: Iterable[Node]) -> Mapping[Node, Order] | Refusal:
+    """The orders of the dot and of those nodes that depend on it, or which of them is in the way.
+
+    `nodes` come operands first.
+    """
+    shape = dot.result().tensor.shape
+    orders: dict[Node, Order] = {dot: tuple(range(len(shape)))}
+    for node in nodes:
+        found = {orders[value.node] for value in node.operands if value.node in orders}
+        if not found or node is dot:
+            continue
+        order = _order_after(node, found)
+        if order is None or node.result().tensor.shape != tuple(shape[axis] for axis in order):
+            return Refusal(f"{node.op.name} follows, which is not elementwise of the same shape")
+        orders[node] = order
+    return orders
+
+
+def _order_after(node: Node, operands: set[Order]) -> Order | None:
+    if len(operands) != 1:
+        return None
+    (order,) = operands
+    if node.op.name == "transpose":
+        return tuple(order[axis] for axis in cast(TransposeAttrs, node.attrs).perm)
+    return order if node.op.has(Trait.ELEMENTWISE) else None
+
+
+def has_run_at_end(order: Order, axes: tuple[int, ...]) -> bool:
+    """Whether a value of this order ends in these axes of the dot: they are one run in memory."""
+    return bool(axes) and order[-len(axes) :] == axes

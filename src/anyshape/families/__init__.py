@@ -1,0 +1,26 @@
+"""Families of kernels: a folder each. Fusion and lowering ask them in the order of `FAMILIES`."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from anyshape.families.attention.family import Attention
+from anyshape.families.cumulative.family import Cumulative
+from anyshape.families.dot.family import Dot
+from anyshape.families.family import Family
+from anyshape.families.grouped_dot.family import GroupedDot
+from anyshape.families.map.family import Map
+from anyshape.families.row.family import Row
+from anyshape.families.scatter.family import Scatter
+from anyshape.families.sort.family import Sort
+
+FAMILIES: Final[tuple[Family[Any], ...]] = (
+    Sort(),  # first: a function of the runtime, with nothing else in its kernel
+    Scatter(),  # likewise alone
+    Attention(),  # before its decomposition, which is two products and a softmax
+    GroupedDot(),  # before dots, which it would be for each group
+    Dot(),  # before rows, which compute any sum of products one element at a time
+    Cumulative(),  # before rows too: it stores as it goes
+    Map(),  # what has no loop of its own
+    Row(),  # last: whatever is left has loops, and lowers element by element
+)

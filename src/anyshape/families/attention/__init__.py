@@ -1,0 +1,1 @@
+"""Attention: `match` recognises it, `plan` divides it, `kernel` and `few_queries` compute it."""

@@ -1,0 +1,42 @@
+"""Attention as one kernel: an online softmax over blocks of keys."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from anyshape.analysis.epilogue import has_run_at_end
+from anyshape.families.attention.match import AttentionMatch, attention_match
+from anyshape.families.attention.variants import attention_variants
+from anyshape.families.body import Body
+from anyshape.families.family import Family, Job, Lowered
+from anyshape.ir.node import Node
+from anyshape.ir.opdef import Trait
+from anyshape.ir.rewrite import Refusal
+from anyshape.ops.attention import attention
+
+
+class Attention(Family[AttentionMatch]):
+    """Kernels of `attention`, with what leaves its elements where they are."""
+
+    name: ClassVar[str] = "attention"
+    keep: ClassVar[frozenset[Trait]] = frozenset({Trait.CONTRACTION})
+
+    def anchors(self, node: Node) -> bool:
+        return node.op is attention
+
+    def match(self, body: Body) -> AttentionMatch | Refusal:
+        return attention_match(body)
+
+    def objection(self, body: Body, anchor: Node) -> Refusal | None:
+        """Vectors of a result are written as they are only where its columns stay last."""
+        match = attention_match(body)
+        if isinstance(match, Refusal):
+            return match
+        columns = anchor.result().tensor.rank - 1
+        if all(has_run_at_end(order, (columns,)) for order in match.orders):
+            return None
+        return Refusal("a transpose would take its columns apart")
+
+    def lower(self, match: AttentionMatch, job: Job) -> Lowered:
+        own, *others = attention_variants(match, job)
+        return Lowered(own.kernel, job.dims, {}, own.name, own.effort, tuple(others))

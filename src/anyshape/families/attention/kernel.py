@@ -1,0 +1,213 @@
+"""The kernel of attention: scores in blocks, an online softmax, and nothing of size [q, kv] kept.
+
+    task t: a block of queries of one head
+      packed = queries, transposed and scaled
+      for s < key blocks within sight
+        scores[key, query] = keys @ packed, masked        register tiles
+        weights = exp(scores - best so far)               in place; vectors run across the queries
+        sums[query, column] = sums * decay + weights.T @ values
+      sums += 0 * values out of sight                     if not all of them are finite
+      y[query, column] = epilogue(sums / total)
+
+Scores are computed transposed, so that keys and values are read where they are, whatever their
+strides: keys number by number, values by rows. Maxima and totals over keys need no sums across
+lanes. What is transposed instead are the queries, once, and a mask, block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyshape.families.attention.hidden_keys import HiddenValues
+from anyshape.families.attention.plan import KEY_BLOCK, TASK, AttentionPlan
+from anyshape.families.attention.softmax_state import (
+    COLUMN,
+    DEPTH,
+    KEY,
+    PANEL,
+    QUERY,
+    ROW,
+    TILE,
+    Code,
+    Parts,
+    State,
+)
+from anyshape.ir.node import Value
+from anyshape.ir.types import bool_
+from anyshape.loop import (
+    Accumulator,
+    Buffer,
+    Copy,
+    For,
+    Kernel,
+    Load,
+    Local,
+    Matrix,
+    Multiply,
+    Scalar,
+    Statement,
+    Store,
+    Update,
+)
+from anyshape.lower.notation import apply, cast, each, is_equal, lanes
+from anyshape.sym import Dim, Facts, FactScope, Symbol, ceildiv, maximum, minimum
+
+
+def attention_kernel(
+    plan: AttentionPlan,
+    inputs: Sequence[Buffer],
+    outputs: Sequence[Buffer],
+    facts: Facts,
+    sizes: tuple[Symbol, ...],
+) -> Kernel:
+    """The kernel of a region that has the form of the plan."""
+    state = State.of(plan, plan.most_queries)
+    tiles = _Tiles(Parts(plan, inputs, outputs, FactScope.of(facts), state))
+    buffers = (*inputs, *outputs)
+    return Kernel(buffers, sizes, TASK, plan.tasks, tiles.body(), facts, tiles.scratch)
+
+
+class _Tiles:
+    """The work of one task, in the order in which it is done."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.plan = plan = parts.plan
+        self.tile = plan.scratch("tile", plan.tiling.rows, plan.columns)
+        self.packed = plan.scratch("packed", plan.width, plan.most_queries)
+        self.scores = plan.scratch("scores", plan.most_keys, plan.most_queries)
+        self.copied: list[Buffer] = []
+        self.copies: list[Statement] = []  # what a key block starts with
+        self.keys = parts.in_place(plan.form.key) or self._copied(plan.form.key, "keys")
+        values = parts.in_place(plan.form.value)
+        if values is None or values.strides[1] != 1:
+            values = self._copied(plan.form.value, "values")
+        self.values = values
+        self.turned_mask = self._turned_mask()
+        self.hidden = HiddenValues.of(parts)
+
+    @property
+    def scratch(self) -> tuple[Buffer, ...]:
+        own = (self.tile, self.packed, self.scores, *self.parts.state.scratch)
+        return (*own, *(self.hidden.scratch if self.hidden else ()), *self.copied)
+
+    def body(self) -> tuple[Statement, ...]:
+        plan = self.plan
+        query = plan.first_query + Dim.of(ROW)
+        row = self.parts.finish((*plan.head, query, Dim.of(COLUMN)))
+        block = (*self.copies, *self._scores(), self._softmax(), self._mix())
+        return (
+            *plan.parts_of_task,
+            *((self.hidden.prepare(),) if self.hidden else ()),
+            *self._pack(),
+            *self.parts.start(plan.block_queries),
+            each(KEY_BLOCK, plan.key_blocks, *block),
+            *(self.hidden.add(plan.block_queries) if self.hidden else ()),
+            each(ROW, plan.block_queries, *row),
+        )
+
+    # --- operands -----------------------------------------------------------------------------
+
+    def _copied(self, value: Value, name: str) -> Matrix:
+        matrix, loop = self.parts.copied(value, name)
+        self.copied.append(matrix.buffer)
+        self.copies.append(loop)
+        return matrix
+
+    def _turned_mask(self) -> Buffer | None:
+        """The mask of a block in the order of its scores, if in its own it would be gathered."""
+        plan = self.plan
+        for mask in plan.form.masks:
+            found = self.parts.reader.matrix(mask, plan.head, plan.form.scores_shape)
+            if found is None or found.strides[0] == 0 or found.strides[1] != 1:
+                return None
+            turned = plan.scratch("mask", plan.most_keys, plan.most_queries)
+            source = found.moved(plan.first_query, plan.first_key).turned
+            self.copied.append(turned)
+            self.copies.append(Copy(turned, source, plan.block_keys, plan.block_queries))
+            return turned
+        return None
+
+    def _pack(self) -> tuple[Statement, ...]:
+        """The queries of the block, transposed and scaled."""
+        plan, place = self.plan, (Dim.of(DEPTH), Dim.of(QUERY))
+        view = self.parts.reader.matrix(plan.form.query, plan.head)
+        if view is None:
+            whole = (*plan.head, plan.first_query + Dim.of(QUERY), Dim.of(DEPTH))
+            code, element = self.parts.reader.element(plan.form.query, whole)
+            return (self._scaled(code, cast(element, plan.total)),)
+        turned = view.moved(plan.first_query).turned
+        copy = Copy(self.packed, turned, plan.width, plan.block_queries)
+        return copy, self._scaled([], Load(self.packed, place))
+
+    def _scaled(self, code: Code, element: Scalar) -> Statement:
+        place = (Dim.of(DEPTH), Dim.of(QUERY))
+        store = Store(self.packed, place, apply("mul", element, self.parts.scale))
+        return each(DEPTH, self.plan.width, lanes(QUERY, self.plan.block_queries, *code, store))
+
+    # --- scores -------------------------------------------------------------------------------
+
+    def _scores(self) -> tuple[Statement, ...]:
+        """Tiles that every query of the block sees as a whole, then those it sees in part."""
+        plan = self.plan
+        tiles = ceildiv(plan.block_keys, plan.tiling.rows)
+        if not plan.is_causal:
+            return (self._tiles(Dim.of(0), tiles, is_partial=False),)
+        seen_by_all = plan.first_query + plan.shift + 1 - plan.first_key
+        whole = minimum(tiles, maximum(0, seen_by_all) // plan.tiling.rows)
+        return (
+            self._tiles(Dim.of(0), whole, is_partial=False),
+            self._tiles(whole, tiles - whole, is_partial=True),
+        )
+
+    def _tiles(self, first: Dim, count: Dim, *, is_partial: bool) -> Statement:
+        plan, keys = self.plan, self.keys
+        key = (first + Dim.of(TILE)) * plan.tiling.rows
+        rows = minimum(plan.tiling.rows, plan.block_keys - key)
+        packed = Matrix.whole(self.packed)
+        lhs = keys.moved(key)
+        product = Multiply(self.tile, lhs, packed, rows, plan.block_queries, plan.width)
+        code, score = self._score(key + Dim.of(ROW))
+        if is_partial:
+            query = plan.first_query + Dim.of(QUERY)
+            score = self.parts.seen(score, query, plan.first_key + key + Dim.of(ROW))
+        store = Store(self.scores, (key + Dim.of(ROW), Dim.of(QUERY)), score)
+        row = lanes(QUERY, plan.block_queries, *code, store)
+        return each(TILE, count, product, each(ROW, rows, row))
+
+    def _score(self, key: Dim) -> tuple[Code, Scalar]:
+        """A score of the tile under the mask; `key` counts from the start of the block."""
+        plan, query = self.plan, Dim.of(QUERY)
+        found = Load(self.tile, (Dim.of(ROW), query))
+        if self.turned_mask is None:
+            place = (*plan.head, plan.first_query + query, plan.first_key + key)
+            code, mask = self.parts.mask(place)
+            return code, self.parts.masked(found, mask)
+        turned: Scalar = Load(self.turned_mask, (key, query))
+        if plan.form.masks[0].tensor.dtype == bool_:
+            hidden = is_equal(turned, 0)
+            turned = apply("logical_not", hidden)
+        return [], self.parts.masked(found, turned)
+
+    def _softmax(self) -> Statement:
+        top = Local("top", self.plan.total)
+        score = Load(self.scores, (Dim.of(KEY), Dim.of(QUERY)))
+        states = (Accumulator(top, "maximum"),)
+        best = For(KEY, self.plan.block_keys, (Update(top, score),), states)
+        code = self.parts.weigh(best, top, score, (Dim.of(QUERY),))
+        return lanes(QUERY, self.plan.block_queries, *code)
+
+    # --- values -------------------------------------------------------------------------------
+
+    def _mix(self) -> Statement:
+        plan, values = self.plan, self.values
+        query, column = Dim.of(TILE) * plan.tiling.rows, Dim.of(PANEL) * plan.columns
+        rows = minimum(plan.tiling.rows, plan.block_queries - query)
+        columns = minimum(plan.columns, plan.value_width - column)
+        weights = Matrix.whole(self.scores).turned.moved(query)
+        panel = values.moved(Dim.of(0), column)
+        product = Multiply(self.tile, weights, panel, rows, columns, plan.block_keys)
+        row = lanes(COLUMN, columns, self.parts.added(self.tile, query, column))
+        tiles = ceildiv(plan.block_queries, plan.tiling.rows)
+        panels = ceildiv(plan.value_width, plan.columns)
+        return each(PANEL, panels, each(TILE, tiles, product, each(ROW, rows, row)))

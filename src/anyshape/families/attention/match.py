@@ -1,0 +1,133 @@
+"""Recognising attention: one `attention` in a region, what it reads, and where its result goes.
+
+Whatever follows it must be elementwise without broadcasting it, or a transpose. Operands are read
+by index, so anything that lowers by index may stand before it; keys and values that are *views*, a
+parameter seen with two strides, are read where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from anyshape.analysis.epilogue import Order, epilogue_orders
+from anyshape.families.body import Body
+from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.rewrite import Refusal
+from anyshape.ir.types import DType, Shape, wide_of
+from anyshape.loop import Buffer, Let, Load, Matrix, Scalar, Span, Statement
+from anyshape.loop.ir import Index
+from anyshape.lower.context import Lowering
+from anyshape.ops.attention import AttentionAttrs, attention
+from anyshape.sym import Dim, FactScope, Symbol, product
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionMatch:
+    """An attention and the orders of what leaves its kernel, one for each result."""
+
+    node: Node
+    orders: tuple[Order, ...]
+
+    @property
+    def attrs(self) -> AttentionAttrs:
+        return cast(AttentionAttrs, self.node.attrs)
+
+    @property
+    def total(self) -> DType:
+        """What scores and sums are computed in."""
+        return wide_of(self.node.result().tensor.dtype)
+
+    @property
+    def query(self) -> Value:
+        return self.node.operands[0]
+
+    @property
+    def key(self) -> Value:
+        return self.node.operands[1]
+
+    @property
+    def value(self) -> Value:
+        return self.node.operands[2]
+
+    @property
+    def masks(self) -> tuple[Value, ...]:
+        """None or one."""
+        return self.node.operands[3:]
+
+    @property
+    def scores_shape(self) -> Shape:
+        return (*self.query.tensor.shape[:3], self.key.tensor.shape[2])
+
+
+def attention_match(body: Body) -> AttentionMatch | Refusal:
+    """The attention that a body computes, or why it does not."""
+    loops = body.loops
+    if len(loops) != 1 or loops[0].op is not attention:
+        return Refusal("it is not a single attention")
+    orders = epilogue_orders(loops[0], body.nodes)
+    if isinstance(orders, Refusal):
+        return orders
+    if not all(value.node in orders for value in body.results):
+        return Refusal("a result does not depend on it")
+    return AttentionMatch(loops[0], tuple(orders[value.node] for value in body.results))
+
+
+# --- reading values by index ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Makes the code that computes elements of a region's values."""
+
+    region: Region
+    inputs: Sequence[Buffer]
+    scope: FactScope
+
+    def element(self, value: Value, index: Index) -> tuple[list[Statement], Scalar]:
+        """The statements of one loop body that compute the element, and what they name it."""
+        low = Lowering(self.region, self.inputs, self.scope)
+        found = low.at(value, index)
+        return low.levels[0].body, found
+
+    def broadcast(self, value: Value, shape: Shape, index: Index) -> tuple[list[Statement], Scalar]:
+        """The same where `value` broadcasts to `shape`."""
+        low = Lowering(self.region, self.inputs, self.scope)
+        found = low.at(value, low.operand_index(value.tensor.shape, shape, index))
+        return low.levels[0].body, found
+
+    def matrix(self, value: Value, outer: Index, shape: Shape | None = None) -> Matrix | None:
+        """The last two axes at the `outer` indices, if they are a view of memory.
+
+        With `shape`, of the value broadcast to it.
+        """
+        row, column = Symbol("i"), Symbol("j")
+        place = (*outer, Dim.of(row), Dim.of(column))
+        body, _ = self.broadcast(value, shape or value.tensor.shape, place)
+        match body:
+            case [Let(_, Load(buffer, index))]:
+                return _as_matrix(buffer, index, row, column)
+            case _:
+                return None
+
+
+def _as_matrix(buffer: Buffer, index: Index, row: Symbol, column: Symbol) -> Matrix | None:
+    """By the axes of the buffer; or all of it as one axis, where reshapes meet again."""
+    axes = zip(index, buffer.shape, buffer.strides, strict=True)
+    spans = [_span(dim, size, stride, row, column) for dim, size, stride in axes]
+    if None in spans:
+        size, one = product(buffer.shape), Dim.of(1)
+        spans = [_span(buffer.offset(index), size, one, row, column)]
+    found = tuple(span for span in spans if span is not None)
+    return Matrix(buffer, found) if len(found) == len(spans) else None
+
+
+def _span(dim: Dim, size: Dim, stride: Dim, row: Symbol, column: Symbol) -> Span | None:
+    """How `dim`, the index along an axis, depends on row and column: None if not linearly."""
+    zero, one = Dim.of(0), Dim.of(1)
+    first, below, beside = (
+        dim.substitute({row: i, column: j}) for i, j in ((zero, zero), (one, zero), (zero, one))
+    )
+    span = Span(size, stride, first, below - first, beside - first)
+    return span if dim == span.index(Dim.of(row), Dim.of(column)) else None

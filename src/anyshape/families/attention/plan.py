@@ -1,0 +1,228 @@
+"""Attention divided into tasks and blocks: its sizes and indices.
+
+Words:
+  - *query block*: the queries of one task, all of one head;
+  - *key block*: the keys whose scores are held at once;
+  - *limit*: how many keys the queries of a task can see; beyond it no scores are computed;
+  - *row*: where there are few queries, a query of any of the heads that share a kv head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyshape.families.attention.match import AttentionMatch
+from anyshape.ir.node import Region
+from anyshape.ir.types import DType, Shape
+from anyshape.loop import Bind, Buffer, Number
+from anyshape.loop.ir import Index
+from anyshape.loop.printer import row_major
+from anyshape.lower.movement import delinear
+from anyshape.lower.tiling import Tiling
+from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum
+
+KEYS = 192
+"""Keys of a key block: scores, keys and values of it stay in the second level of the cache."""
+
+KEYS_OF_FEW = 512
+"""The same for few queries: a few rows of scores are smaller than many."""
+
+TASK, BATCH, HEAD, KV_HEAD, BLOCK = (Symbol(name) for name in "tbhgq")
+KEY_BLOCK, ROW_QUERY = Symbol("s"), Symbol("m")
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionPlan:
+    """A task is a batch, a head (and its kv head) and a block of its queries."""
+
+    form: AttentionMatch
+    region: Region  # of the kernel
+    tiling: Tiling
+
+    @property
+    def total(self) -> DType:
+        return self.form.total
+
+    @property
+    def columns(self) -> int:
+        """Of a register tile."""
+        return self.tiling.columns(self.total)
+
+    @property
+    def most_queries(self) -> int:
+        """Of a query block: those of a register tile, of which they are the columns."""
+        return self.columns
+
+    # --- sizes --------------------------------------------------------------------------------
+
+    @property
+    def batches(self) -> Dim:
+        return self.form.query.tensor.shape[0]
+
+    @property
+    def heads(self) -> Dim:
+        return self.form.query.tensor.shape[1]
+
+    @property
+    def kv_heads(self) -> Dim:
+        return self.form.key.tensor.shape[1]
+
+    @property
+    def queries(self) -> Dim:
+        return self.form.query.tensor.shape[2]
+
+    @property
+    def keys(self) -> Dim:
+        return self.form.key.tensor.shape[2]
+
+    @property
+    def width(self) -> Dim:
+        return self.form.query.tensor.shape[3]
+
+    @property
+    def value_width(self) -> Dim:
+        return self.form.value.tensor.shape[3]
+
+    @property
+    def blocks(self) -> Dim:
+        """Query blocks of a head."""
+        return ceildiv(self.queries, self.most_queries)
+
+    # --- the place of one task ----------------------------------------------------------------
+
+    @property
+    def tasks(self) -> Dim:
+        return self.batches * self.heads * self.blocks
+
+    @property
+    def parts_of_task(self) -> tuple[Bind, ...]:
+        """Batch, head, kv head and block of a task as indices of their own."""
+        extents = (self.batches, self.heads, self.blocks)
+        places = delinear(extents, Dim.of(TASK))
+        parts = zip((BATCH, HEAD, BLOCK), places, extents, strict=True)
+        binds = [Bind(symbol, Number(place), extent) for symbol, place, extent in parts]
+        shared = Dim.of(HEAD) // (self.heads // self.kv_heads)
+        return (*binds, Bind(KV_HEAD, Number(shared), self.kv_heads))
+
+    @property
+    def first_query(self) -> Dim:
+        return Dim.of(BLOCK) * self.most_queries
+
+    @property
+    def block_queries(self) -> Dim:
+        """Queries of this block."""
+        return minimum(self.most_queries, self.queries - self.first_query)
+
+    # --- causality ----------------------------------------------------------------------------
+
+    @property
+    def is_causal(self) -> bool:
+        return self.form.attrs.causal != "none"
+
+    @property
+    def shift(self) -> Dim:
+        """Query i sees the keys up to i + shift."""
+        aligned_at_end = self.form.attrs.causal == "bottom_right"
+        return self.keys - self.queries if aligned_at_end else Dim.of(0)
+
+    @property
+    def end_query(self) -> Dim:
+        """The one after the last query of this task."""
+        return self.first_query + self.block_queries
+
+    @property
+    def limit(self) -> Dim:
+        """How many keys the last query of this task sees."""
+        if not self.is_causal:
+            return self.keys
+        return minimum(self.keys, maximum(0, self.end_query + self.shift))
+
+    @property
+    def least_limit(self) -> Dim:
+        """The limit of the task that sees fewest keys: the first one of a head."""
+        return self.limit.substitute({BLOCK: Dim.of(0)})
+
+    # --- key blocks ---------------------------------------------------------------------------
+
+    @property
+    def most_keys(self) -> int:
+        """Of a key block."""
+        return KEYS
+
+    @property
+    def key_blocks(self) -> Dim:
+        return ceildiv(self.limit, self.most_keys)
+
+    @property
+    def first_key(self) -> Dim:
+        return Dim.of(KEY_BLOCK) * self.most_keys
+
+    @property
+    def block_keys(self) -> Dim:
+        """Keys of this block."""
+        return minimum(self.most_keys, self.limit - self.first_key)
+
+    # --- indices ------------------------------------------------------------------------------
+
+    @property
+    def head(self) -> Index:
+        return Dim.of(BATCH), Dim.of(HEAD)
+
+    @property
+    def kv_head(self) -> Index:
+        return Dim.of(BATCH), Dim.of(KV_HEAD)
+
+    def scratch(self, name: str, *shape: int | Dim) -> Buffer:
+        dims: Shape = tuple(map(Dim.of, shape))
+        return Buffer(name, self.total, dims, row_major(dims))
+
+
+@dataclass(frozen=True, slots=True)
+class FewQueriesPlan(AttentionPlan):
+    """A task is a batch, a kv head and a block of its rows, as many as a register tile has."""
+
+    @property
+    def rows(self) -> Dim:
+        """Of a kv head."""
+        return self.heads // self.kv_heads * self.queries
+
+    @property
+    def blocks(self) -> Dim:
+        """Row blocks of a kv head."""
+        return ceildiv(self.rows, self.tiling.rows)
+
+    @property
+    def tasks(self) -> Dim:
+        return self.batches * self.kv_heads * self.blocks
+
+    @property
+    def parts_of_task(self) -> tuple[Bind, ...]:
+        extents = (self.batches, self.kv_heads, self.blocks)
+        places = delinear(extents, Dim.of(TASK))
+        parts = zip((BATCH, KV_HEAD, BLOCK), places, extents, strict=True)
+        return tuple(Bind(symbol, Number(place), extent) for symbol, place, extent in parts)
+
+    def parts_of_row(self, row: Symbol) -> tuple[Bind, ...]:
+        """Head and query of a row of this block."""
+        sharing = self.heads // self.kv_heads
+        head, query = delinear((sharing, self.queries), self.first_row + Dim.of(row))
+        return (
+            Bind(HEAD, Number(Dim.of(KV_HEAD) * sharing + head), self.heads),
+            Bind(ROW_QUERY, Number(query), self.queries),
+        )
+
+    @property
+    def first_row(self) -> Dim:
+        return Dim.of(BLOCK) * self.tiling.rows
+
+    @property
+    def block_rows(self) -> Dim:
+        return minimum(self.tiling.rows, self.rows - self.first_row)
+
+    @property
+    def end_query(self) -> Dim:
+        return self.queries
+
+    @property
+    def most_keys(self) -> int:
+        return KEYS_OF_FEW

@@ -1,0 +1,206 @@
+"""What the forms of attention have in common: operands, masks, the softmax's state, the result.
+
+The softmax is *online*: it sees the keys block by block. For every query it holds the best score so
+far, the total of exp(score - best), and the weighted sum of the values. A block with a better score
+makes all of these smaller by a factor, the *decay*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from anyshape.families.attention.match import Reader
+from anyshape.families.attention.plan import AttentionPlan
+from anyshape.ir.node import Value
+from anyshape.loop import (
+    Accumulator,
+    Apply,
+    Buffer,
+    For,
+    Guard,
+    Let,
+    Literal,
+    Load,
+    Local,
+    Matrix,
+    Number,
+    Scalar,
+    Statement,
+    Store,
+    Update,
+)
+from anyshape.loop.ir import Index
+from anyshape.lower.context import Lowering
+from anyshape.lower.notation import apply, cast, each, is_equal, lanes
+from anyshape.sym import Dim, FactScope, LessEqual, Symbol
+
+PANEL, TILE, DEPTH, KEY, ROW, QUERY, COLUMN = (Symbol(name) for name in "prdkijc")
+LOWEST = float("-inf")
+
+Code = list[Statement]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the softmax holds of each query of a task, in scratch."""
+
+    best: Buffer
+    total: Buffer
+    decay: Buffer
+    sums: Buffer
+
+    @staticmethod
+    def of(plan: AttentionPlan, queries: int) -> State:
+        best, total, decay = (plan.scratch(name, queries) for name in ("best", "total", "decay"))
+        return State(best, total, decay, plan.scratch("sums", queries, plan.value_width))
+
+    @property
+    def scratch(self) -> tuple[Buffer, ...]:
+        return self.best, self.total, self.decay, self.sums
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Pieces of code; see the module."""
+
+    plan: AttentionPlan
+    inputs: Sequence[Buffer]
+    outputs: Sequence[Buffer]
+    scope: FactScope
+    state: State
+
+    @property
+    def reader(self) -> Reader:
+        return Reader(self.plan.region, self.inputs, self.scope)
+
+    def number(self, value: float) -> Literal:
+        return Literal.of(value, self.plan.total)
+
+    # --- operands -----------------------------------------------------------------------------
+
+    @property
+    def scale(self) -> Scalar:
+        """What queries are multiplied with."""
+        given, width = self.plan.form.attrs.scale, self.plan.width
+        if given is not None:
+            return self.number(given)
+        if width.constant:
+            return self.number(1 / math.sqrt(width.constant))
+        return apply("rsqrt", cast(Number(width), self.plan.total))
+
+    def in_place(self, value: Value) -> Matrix | None:
+        """Keys or values of a block where they are, from its first row on."""
+        found = self.reader.matrix(value, self.plan.kv_head)
+        if found is None or found.buffer.dtype != self.plan.total:
+            return None
+        return found.moved(self.plan.first_key)
+
+    def copied(self, value: Value, name: str) -> tuple[Matrix, Statement]:
+        """Keys or values of a block in scratch, and the loop that puts them there."""
+        width = value.tensor.shape[3]
+        copy = self.plan.scratch(name, self.plan.most_keys, width)
+        place = (*self.plan.kv_head, self.plan.first_key + Dim.of(KEY), Dim.of(COLUMN))
+        code, element = self.reader.element(value, place)
+        store = Store(copy, (Dim.of(KEY), Dim.of(COLUMN)), cast(element, self.plan.total))
+        loop = each(KEY, self.plan.block_keys, lanes(COLUMN, width, *code, store))
+        return Matrix.whole(copy), loop
+
+    def mask(self, place: Index) -> tuple[Code, Scalar | None]:
+        """The mask's element for a score at (batch, head, query, key); None without a mask."""
+        shape = self.plan.form.scores_shape
+        for mask in self.plan.form.masks:
+            return self.reader.broadcast(mask, shape, place)
+        return [], None
+
+    def masked(self, score: Scalar, mask: Scalar | None) -> Scalar:
+        """The score, or -inf where a bool mask is false."""
+        if mask is None:
+            return score
+        if mask.dtype.is_float:
+            return apply("add", score, cast(mask, self.plan.total))
+        return apply("select", mask, score, self.number(LOWEST))
+
+    def seen(self, score: Scalar, query: Dim, key: Dim) -> Scalar:
+        """The score, or -inf where causality hides the key."""
+        sees = LessEqual(key, query + self.plan.shift)
+        return Guard((sees,), score, self.number(LOWEST))
+
+    # --- softmax ------------------------------------------------------------------------------
+
+    def start(self, queries: Dim) -> tuple[Statement, ...]:
+        """Nothing has been seen yet."""
+        query, zero = (Dim.of(QUERY),), self.number(0)
+        best = Store(self.state.best, query, self.number(LOWEST))
+        total = Store(self.state.total, query, zero)
+        sums = Store(self.state.sums, (Dim.of(ROW), Dim.of(COLUMN)), zero)
+        row = lanes(COLUMN, self.plan.value_width, sums)
+        return lanes(QUERY, queries, best, total), each(ROW, queries, row)
+
+    def weigh(self, find_best: For, top: Local, score: Load, query: Index) -> Code:
+        """Scores of a query become weights, by a loop over the keys like `find_best`.
+
+        That loop leaves the best of them in `top`. A query that has seen nothing yet is shifted by
+        0, as -inf would make it NaN.
+        """
+        old, new, shift, decay, total, power = (
+            Local(name, self.plan.total)
+            for name in ("old", "new", "shift", "shrunk", "added", "power")
+        )
+        state = self.state
+        weights = (
+            Let(power, apply("exp", apply("sub", score, shift))),
+            Store(score.buffer, score.index, power),
+            Update(total, power),
+        )
+        before = apply("mul", Load(state.total, query), decay)
+        return [
+            find_best,
+            Let(old, Load(state.best, query)),
+            Let(new, apply("maximum", top, old)),
+            Let(shift, apply("select", is_equal(new, LOWEST), self.number(0), new)),
+            Let(decay, apply("exp", apply("sub", old, shift))),
+            replace(find_best, body=weights, accumulators=(Accumulator(total, "add"),)),
+            Store(state.best, query, new),
+            Store(state.decay, query, decay),
+            Store(state.total, query, apply("add", before, total)),
+        ]
+
+    def added(self, tile: Buffer, query: Dim, column: Dim) -> Store:
+        """The sums at the loops' row and column with those of one more block."""
+        place = (query + Dim.of(ROW), column + Dim.of(COLUMN))
+        before = apply("mul", Load(self.state.sums, place), Load(self.state.decay, place[:1]))
+        found = Load(tile, (Dim.of(ROW), Dim.of(COLUMN)))
+        return Store(self.state.sums, place, apply("add", before, found))
+
+    # --- result -------------------------------------------------------------------------------
+
+    def finish(self, place: Index) -> Code:
+        """Stores a row, the loops' one; `place` is the index of its element at COLUMN."""
+        total = Load(self.state.total, (Dim.of(ROW),))
+        factor, one = Local("factor", self.plan.total), self.number(1)
+        nonzero = apply("select", is_equal(total, 0), one, total)
+        row = lanes(COLUMN, self.plan.value_width, *self._stores(place, factor))
+        return [Let(factor, apply("div", one, nonzero)), row]
+
+    def _stores(self, place: Index, factor: Local) -> Code:
+        """What the region makes of an element of the attention."""
+        form = self.plan.form
+        given = {form.node.result(): self.state.sums}
+        low = Lowering(self.plan.region, self.inputs, self.scope, given)
+        stores: Code = []
+        results = zip(self.outputs, self.plan.region.results, form.orders, strict=True)
+        for y, value, order in results:
+            index = tuple(place[axis] for axis in order)
+            stores.append(Store(y, index, low.at(value, index)))
+        return [*(self._at_row(s, factor) for s in low.levels[0].body), *stores]
+
+    def _at_row(self, statement: Statement, factor: Local) -> Statement:
+        """Lowering asks for the sums by the index they have in the whole result."""
+        match statement:
+            case Let(local, Load(buffer, _)) if buffer == self.state.sums:
+                row = Load(self.state.sums, (Dim.of(ROW), Dim.of(COLUMN)))
+                return Let(local, Apply("mul", (row, factor), local.dtype))
+            case _:
+                return statement

@@ -1,0 +1,1 @@
+"""Cumulative ops: a walk along an axis."""

@@ -1,0 +1,1 @@
+"""Matrix products: `match` recognises one, `plan` divides it into tiles, `kernel` writes loops."""

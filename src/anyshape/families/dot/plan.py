@@ -1,0 +1,300 @@
+"""A matrix product divided into tasks, panels and register tiles.
+
+    task: a block of rows times one panel of columns
+      tile r of the block: `rows` rows from `first_row` on
+
+A task that computes an operand has several panels, or several blocks (`matrix_run.py`). All of it
+is arithmetic on sizes; what the tasks do is in `matrix.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from anyshape.analysis.matrix_sides import Side
+from anyshape.families.dot.match import MatmulMatch, Panels
+from anyshape.families.dot.task_runs import RUN, RUNS, Run
+from anyshape.ir.types import DType, Shape, f32, i32
+from anyshape.loop import Bind, Buffer, Number
+from anyshape.loop.printer import row_major
+from anyshape.lower.movement import delinear
+from anyshape.lower.packing import Packing
+from anyshape.lower.tiling import Tiling
+from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum, product
+
+TASK, PANEL, BLOCK, TILE = (Symbol(name) for name in ("t", "p", "b", "r"))
+HEIGHT, WIDTH, ROW, COLUMN, DEPTH = (Symbol(name) for name in ("h", "w", "i", "j", "k"))
+FIRST_OF_DEPTH, DEPTH_OF_PART = Symbol("fd"), Symbol("nd")
+SUMS = "sums"
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPlan:
+    """All that depends on form and tiling alone."""
+
+    form: MatmulMatch
+    tiling: Tiling
+
+    @property
+    def whole_panels(self) -> bool:
+        """Whether the number of columns is a multiple of a panel's."""
+        return self.form.column_count % self.width == 0
+
+    @property
+    def total(self) -> DType:
+        """Small numbers are summed in 32 bits."""
+        return total_of(self.form.dot.result().tensor.dtype)
+
+    @property
+    def width(self) -> int:
+        """Columns of a panel."""
+        return self.tiling.columns(self.total)
+
+    @property
+    def block(self) -> int:
+        """Rows of a task: more of them where each task makes a copy of its panel."""
+        if self.rows_first:
+            return TILES_OF_ROWS_FIRST * self.tiling.rows
+        copies = self.form.panels is Panels.COPIED
+        return self.tiling.block * (COPIES_PAY_AFTER if copies else 1)
+
+    @property
+    def rows_first(self) -> bool:
+        """Whether tasks of one block follow each other, instead of tasks of one panel.
+
+        A thread then has a share of the rows, as it has in the steps around the product, and not of
+        the columns: what it reads and writes stays with it. Every thread reads all panels, so they
+        must be few, and in memory. Grouped products have their panels for each group.
+        """
+        if self.form.panels in (Panels.COPIED, Panels.COMPUTED) or self.form.rows_computed:
+            return False
+        elements = (self.form.depth * self.form.column_count).constant
+        few = elements is not None and elements * self.total.itemsize <= PANELS_FOR_ALL
+        return few and self.form.dot.op.name == "dot"
+
+    @property
+    def batches(self) -> Shape:
+        """Parts of the depth come first, if there are any: each is a product of its own."""
+        parts = () if self.form.part is None else (self.form.part.parts,)
+        return (*parts, *self.operand_batches)
+
+    @property
+    def operand_batches(self) -> Shape:
+        """Those that the operands have."""
+        return tuple(self.form.rows.view.shape[axis] for axis in self.form.rows.batch)
+
+    @property
+    def panels(self) -> Dim:
+        return ceildiv(self.form.column_count, self.width)
+
+    @property
+    def blocks(self) -> Dim:
+        return ceildiv(self.form.row_count, self.block)
+
+    # --- the place of one tile ----------------------------------------------------------------
+
+    @property
+    def run(self) -> Run | None:
+        """What a task goes through, if it computes an operand."""
+        if self.form.panels is Panels.COMPUTED:
+            return Run(BLOCK, self.blocks, product((*self.batches, self.panels)))
+        if self.form.rows_computed:
+            return Run(PANEL, self.panels, product((*self.batches, self.blocks)))
+        return None
+
+    @property
+    def parts_of_task(self) -> tuple[Bind, ...]:
+        """Batch, panel and block of a task as indices of their own: proofs need no division."""
+        symbols = (*(index.symbol for index in self.batch), *self._parts)
+        parts = (*task_parts(tuple(filter(None, symbols)), self.extents), *self._depth)
+        if self.run is None:
+            return (*parts, *self._height, *self._width)
+        fixed = self._height if self.run.index is PANEL else self._width
+        return (*parts, *self.run.bounds, *fixed)
+
+    @property
+    def parts_of_run(self) -> tuple[Bind, ...]:
+        """What changes from one step of a run to the next."""
+        if self.run is None:
+            return ()
+        return self._width if self.run.index is PANEL else self._height
+
+    @property
+    def keys(self) -> tuple[Symbol, ...]:
+        """What tasks have in common that need the same part of a computed operand."""
+        symbols = (*(index.symbol for index in self.batch), self._parts[0])
+        return tuple(filter(None, symbols))
+
+    @property
+    def _parts(self) -> tuple[Symbol, Symbol]:
+        """Of a task, but for the batch."""
+        if self.run is None:
+            return (BLOCK, PANEL) if self.rows_first else (PANEL, BLOCK)
+        return (BLOCK if self.run.index is PANEL else PANEL), RUN
+
+    @property
+    def extents(self) -> Shape:
+        """Of the parts of a task: those that have the first in common follow each other."""
+        sizes = {PANEL: self.panels, BLOCK: self.blocks, RUN: Dim.of(RUNS)}
+        return (*self.batches, *(sizes[part] for part in self._parts))
+
+    @property
+    def batch(self) -> tuple[Dim, ...]:
+        """The index along each batch axis."""
+        return tuple(Dim.of(Symbol(f"q{axis}")) for axis in range(len(self.batches)))
+
+    @property
+    def operand_batch(self) -> tuple[Dim, ...]:
+        """The same for those that the operands have."""
+        return self.batch[len(self.batches) - len(self.operand_batches) :]
+
+    @property
+    def first_of_depth(self) -> Dim:
+        """Where the sums of a task begin."""
+        return Dim.of(0 if self.form.part is None else FIRST_OF_DEPTH)
+
+    @property
+    def depth(self) -> Dim:
+        """How many products a task sums."""
+        return self.form.depth if self.form.part is None else Dim.of(DEPTH_OF_PART)
+
+    @property
+    def most_depth(self) -> Dim:
+        return self.form.depth if self.form.part is None else self.form.part.length
+
+    @property
+    def _depth(self) -> tuple[Bind, ...]:
+        """The part of a task: its begin is an index of its own, so that proofs need no products."""
+        if self.form.part is None:
+            return ()
+        start = self.batch[0] * self.form.part.length
+        left = self.form.depth - self.first_of_depth
+        size = minimum(self.form.part.length, left)
+        return (
+            Bind(FIRST_OF_DEPTH, Number(start), self.form.depth + 1),
+            Bind(DEPTH_OF_PART, Number(size), size + 1),
+        )
+
+    @property
+    def first_of_block(self) -> Dim:
+        return self._place_of(BLOCK) * self.block
+
+    @property
+    def rows_of_block(self) -> Dim:
+        return Dim.of(HEIGHT)
+
+    @property
+    def tiles(self) -> Dim:
+        """Register tiles of a task."""
+        return ceildiv(self.rows_of_block, self.tiling.rows)
+
+    @property
+    def first_row(self) -> Dim:
+        return self.first_of_block + Dim.of(TILE) * self.tiling.rows
+
+    @property
+    def rows(self) -> Dim:
+        """Of this tile."""
+        return minimum(self.tiling.rows, self.rows_of_block - Dim.of(TILE) * self.tiling.rows)
+
+    @property
+    def panel(self) -> Dim:
+        """Which one it is."""
+        return self._place_of(PANEL)
+
+    @property
+    def first_column(self) -> Dim:
+        return self.panel * self.width
+
+    def _place_of(self, index: Symbol) -> Dim:
+        run = self.run
+        return run.place if run is not None and run.index is index else Dim.of(index)
+
+    @property
+    def columns(self) -> Dim:
+        """Of this panel; the last one may be narrower."""
+        return Dim.of(self.width) if self.whole_panels else Dim.of(WIDTH)
+
+    @property
+    def _height(self) -> tuple[Bind, ...]:
+        """Rows of a block, as an index of its own."""
+        return (_size(HEIGHT, self.block, self.form.row_count - self.first_of_block),)
+
+    @property
+    def _width(self) -> tuple[Bind, ...]:
+        """Columns of a panel, unless they are always the same."""
+        left = self.form.column_count - self.first_column
+        return () if self.whole_panels else (_size(WIDTH, self.width, left),)
+
+    # --- memory -------------------------------------------------------------------------------
+
+    @property
+    def sums(self) -> Buffer:
+        return scratch(SUMS, self.total, (Dim.of(self.tiling.rows), Dim.of(self.width)))
+
+    @property
+    def panel_copy(self) -> Buffer | None:
+        """Where a task copies its panel to, or computes it."""
+        if self.form.panels not in (Panels.COPIED, Panels.COMPUTED):
+            return None
+        return scratch("panel", self.total, (self.most_depth, Dim.of(self.width)))
+
+    @property
+    def block_copy(self) -> Buffer | None:
+        """Where a task computes its rows, or copies them to: if their dtype is converted."""
+        stored = self.form.rows.view.base.tensor.dtype
+        if not self.form.rows_computed and stored == self.total:
+            return None
+        rows = minimum(self.block, self.form.row_count)
+        return scratch("block", self.total, (rows, self.most_depth))
+
+    def packing(self) -> Packing:
+        """How a constant is to be stored."""
+        side = self.form.columns
+        batch, depth, free = (base_axes(side, axes) for axes in (side.batch, side.depth, side.free))
+        return Packing(batch, depth, free, self.width)
+
+
+COPIES_PAY_AFTER = 4
+"""Blocks of rows for which one copy of a panel is used: it costs a few percent of their work."""
+
+
+PANELS_FOR_ALL = 256 << 10
+"""Bytes that stay in the second level of a thread's cache, beside rows and results."""
+
+TILES_OF_ROWS_FIRST = 4
+"""Of a block, where blocks come first: few, as blocks are what threads share."""
+
+
+def total_of(dtype: DType) -> DType:
+    if dtype.bits >= f32.bits:
+        return dtype
+    return f32 if dtype.is_float else i32
+
+
+def scratch(name: str, dtype: DType, shape: Shape) -> Buffer:
+    return Buffer(name, dtype, shape, row_major(shape))
+
+
+def base_axes(side: Side, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of the stored constant that stand for axes of the operand."""
+    found = (side.view.axes[axis] for axis in axes)
+    return tuple(axis for axis in found if axis is not None)
+
+
+def task_parts(symbols: tuple[Symbol, ...], extents: Shape) -> tuple[Bind, ...]:
+    """The number of a task, taken apart. It exists, so there is at least one of each part."""
+    values = delinear(extents, Dim.of(TASK))
+    parts = zip(symbols, values, extents, strict=True)
+    return tuple(Bind(symbol, Number(v), maximum(1, extent)) for symbol, v, extent in parts)
+
+
+def _size(symbol: Symbol, most: int, left: Dim) -> Bind:
+    """At most so many of those that are left."""
+    size = minimum(most, left)
+    return Bind(symbol, Number(size), size + 1)
+
+
+def flat(buffer: Buffer, size: Dim) -> Buffer:
+    """The buffer as one axis of this size."""
+    return replace(buffer, shape=(size,), strides=(Dim.of(1),))

@@ -1,0 +1,1 @@
+"""Grouped dots: products whose rows choose their matrix."""

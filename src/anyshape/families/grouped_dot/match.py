@@ -1,0 +1,55 @@
+"""Recognising grouped dots: a product of all rows, but for where each row finds its columns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+from anyshape.analysis.epilogue import epilogue_orders
+from anyshape.analysis.matrix_sides import Side
+from anyshape.analysis.strided_view import StridedView, view_of
+from anyshape.families.body import Body
+from anyshape.families.dot.match import MatmulMatch, Panels
+from anyshape.ir.node import Node, Value
+from anyshape.ir.opdef import ParamAttrs
+from anyshape.ir.rewrite import Refusal
+from anyshape.ops.dot import grouped_dot
+from anyshape.ops.movement import transpose
+
+
+class GroupedMatch(NamedTuple):
+    """The product, and where the groups of its rows end."""
+
+    product: MatmulMatch
+    offsets: Value
+
+    @property
+    def offsets_param(self) -> int:
+        return cast(ParamAttrs, self.offsets.node.attrs).index
+
+
+def grouped_match(body: Body) -> GroupedMatch | Refusal:
+    """The grouped dot of a body, or why it has no kernel of tiles."""
+    loops = body.loops
+    if len(loops) != 1 or loops[0].op is not grouped_dot:
+        return Refusal("it is not a single grouped dot")
+    (dot,) = loops
+    orders = epilogue_orders(dot, body.nodes)
+    if isinstance(orders, Refusal):
+        return orders
+    if any(orders.get(result.node) != orders[dot] for result in body.results):
+        return Refusal("a result is transposed, or does not depend on it")
+    x, given, offsets = dot.operands
+    weights = view_of(given, lambda node: node.op is transpose and node in body.inside)
+    if any(map(body.computes, (x, weights.base, offsets))):
+        return Refusal("an operand is computed inside the kernel")
+    stored = body.is_constant(weights.base) and body.uses(weights.base) == 1
+    if not stored and weights.base != given:
+        return Refusal("weights that are not constant are transposed")
+    panels = Panels.STORED if stored else Panels.IN_PLACE
+    return GroupedMatch(_product(dot, weights, panels, len(body.results)), offsets)
+
+
+def _product(dot: Node, weights: StridedView, panels: Panels, results: int) -> MatmulMatch:
+    x = view_of(dot.operands[0], lambda _: False)
+    rows, columns = Side(x, (), (1,), (0,)), Side(weights, (0,), (1,), (2,))
+    return MatmulMatch(dot, rows, columns, panels, ((0, 1),) * results)

@@ -1,0 +1,1 @@
+"""Maps: elementwise and indexed ops."""

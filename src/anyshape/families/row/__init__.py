@@ -1,0 +1,1 @@
+"""Rows: reductions and what is made of them."""

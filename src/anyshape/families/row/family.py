@@ -1,0 +1,41 @@
+"""Rows: reductions, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from anyshape.families.body import LOOPS, Body
+from anyshape.families.family import Family, Job, Lowered, kernel_of_loops
+from anyshape.families.followers import not_elementwise
+from anyshape.families.row.loops import kept_indices, row_work
+from anyshape.ir.node import Node
+from anyshape.ir.rewrite import Refusal
+from anyshape.loop import Buffer
+from anyshape.lower.context import Lowering
+from anyshape.lower.tasks import Indices, Work
+
+
+class Row(Family[Body]):
+    """Kernels of reductions, and of whatever else has loops: it computes one element after the
+    other, by index, and so takes anything."""
+
+    name: ClassVar[str] = "row"
+    takes_the_rest: ClassVar[bool] = True
+
+    def anchors(self, node: Node) -> bool:
+        return bool(node.op.traits & LOOPS)
+
+    def match(self, body: Body) -> Body | Refusal:
+        return body
+
+    def objection(self, body: Body, anchor: Node) -> Refusal | None:
+        return not_elementwise(body, anchor)
+
+    def lower(self, match: Body, job: Job) -> Lowered:
+        return Lowered(kernel_of_loops(job, _work), job.dims)
+
+
+def _work(low: Lowering, outputs: Sequence[Buffer], space: Indices) -> Work:
+    probe = Lowering(low.region, low.buffers, low.scope)
+    return row_work(low, outputs, space, kept_indices(probe, space))

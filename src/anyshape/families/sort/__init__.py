@@ -1,0 +1,1 @@
+"""Sorting, by functions of the runtime."""
