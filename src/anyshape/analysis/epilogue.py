@@ -6,7 +6,6 @@ Every value that depends on the dot has an *order*: its axis `i` is axis `order[
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import cast
 
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
@@ -39,7 +38,7 @@ def _order_after(node: Node, operands: set[Order]) -> Order | None:
         return None
     (order,) = operands
     if node.op.name == "transpose":
-        return tuple(order[axis] for axis in cast(TransposeAttrs, node.attrs).perm)
+        return tuple(order[axis] for axis in node.attrs_as(TransposeAttrs).perm)
     return order if node.op.has(Trait.ELEMENTWISE) else None
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import cast
 
 from anyshape.analysis.strided_view import StridedView, Through, view_of
 from anyshape.ir.node import Node
@@ -65,7 +64,7 @@ class Side:
 
 def side_of(dot: Node, side: int, through: Through) -> Side:
     """One operand, seen through the nodes that `through` accepts."""
-    attrs = cast(DotAttrs, dot.attrs)
+    attrs = dot.attrs_as(DotAttrs)
     batch, depth = attrs.batch[side], attrs.contract[side]
     rank = dot.operands[side].tensor.rank
     free = tuple(axis for axis in range(rank) if axis not in (*batch, *depth))

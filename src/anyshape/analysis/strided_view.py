@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import cast
 
 from anyshape.ir.node import Node, Value
 from anyshape.ir.types import Shape
@@ -57,7 +56,7 @@ def is_view(node: Node) -> bool:
 
 
 def _transposed(node: Node, view: StridedView) -> StridedView:
-    perm = cast(TransposeAttrs, node.attrs).perm
+    perm = node.attrs_as(TransposeAttrs).perm
     return replace(
         view,
         shape=tuple(view.shape[axis] for axis in perm),
@@ -67,7 +66,7 @@ def _transposed(node: Node, view: StridedView) -> StridedView:
 
 
 def _sliced(node: Node, view: StridedView) -> StridedView:
-    attrs = cast(SliceAttrs, node.attrs)
+    attrs = node.attrs_as(SliceAttrs)
     shape = node.result().tensor.shape
     starts = (i * stride for i, stride in zip(attrs.starts, view.strides, strict=True))
     same = (new == old for new, old in zip(shape, view.shape, strict=True))

@@ -14,14 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import cast
 
 from anyshape.execute.executor import Executor
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import TOKEN_VALUE, entry_plan
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, ParamAttrs
+from anyshape.ir.opdef import PARAM, param_index
 from anyshape.ir.types import Array, TensorType, bool_
 from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.native_forms import is_source
@@ -185,7 +184,7 @@ def _axes(graph: Graph) -> frozenset[str]:
 
 
 def _position(param: Node) -> int:
-    return cast(ParamAttrs, param.attrs).index
+    return param_index(param)
 
 
 def _is_entry(node: Node, region: Region) -> bool:

@@ -8,7 +8,6 @@ with the type that was inferred for it: a disagreement is a defect, reported as 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from anyshape.ir.build import decomposition
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.node import LateAxis, Locations, Node, Region, Value
-from anyshape.ir.opdef import PARAM, Call, ParamAttrs
+from anyshape.ir.opdef import PARAM, Call, param_index
 from anyshape.ir.types import Array, TensorType, Type, dtype_of
 from anyshape.sym import BindingPlan, Dim, Fact, Symbol
 
@@ -116,7 +115,7 @@ class Interpreter:
         sizes: dict[Symbol, int],
     ) -> tuple[Array, ...]:
         if node.op is PARAM:
-            return (args[cast(ParamAttrs, node.attrs).index],)
+            return (args[param_index(node)],)
 
         def run(index: int, inner: Sequence[Array], at: dict[Symbol, int]) -> tuple[Array, ...]:
             return self.run(node.regions[index], inner, at)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from anyshape.base.fork_lock import fork_lock
 from anyshape.base.location import Location
-from anyshape.ir.attrs import Attrs, attr_dims
+from anyshape.ir.attrs import A, Attrs, attr_dims
 from anyshape.ir.types import TensorType, Type
 from anyshape.sym import Dim, Facts, Symbol
 
@@ -77,6 +77,11 @@ class Node:
         node.operands, node.attrs, node.types, node.regions, node.late = parts
         with _LOCK:
             return Node._interned.setdefault(key, node)
+
+    def attrs_as(self, record: type[A]) -> A:
+        """The attributes, where only a record of this type makes sense."""
+        assert isinstance(self.attrs, record), f"{self!r} has no {record.__name__}"
+        return self.attrs
 
     def result(self, index: int = 0) -> Value:
         return Value(self, index)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from anyshape.base.errors import OperandError, UnknownOpError
 from anyshape.ir.attrs import A, Attrs
 from anyshape.ir.literal import WeightStore
-from anyshape.ir.node import Region, Value
+from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.types import Array, DType, Shape, TensorType, Type
 
 if TYPE_CHECKING:
@@ -192,6 +192,11 @@ class ParamAttrs(Attrs):
     """Position of a parameter in its region."""
 
     index: int
+
+
+def param_index(node: Node) -> int:
+    """The position of a parameter."""
+    return node.attrs_as(ParamAttrs).index
 
 
 def _not_inferred(*_: object) -> tuple[Type, ...]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import cast
 
 from anyshape.base.errors import AnyshapeError, VerifyError
 from anyshape.ir.attrs import check_attrs
@@ -18,7 +17,7 @@ from anyshape.ir.build import infer
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, ParamAttrs
+from anyshape.ir.opdef import PARAM, param_index
 from anyshape.ir.types import TensorType, TokenType, Type
 from anyshape.sym import HOLE, Answer, Equal, FactScope, Predicate, Symbol
 
@@ -61,7 +60,7 @@ def verify_region(region: Region, scope: FactScope, outer: frozenset[Symbol]) ->
 
 
 def _verify_param(node: Node, region: Region) -> None:
-    index = cast(ParamAttrs, node.attrs).index
+    index = param_index(node)
     if index >= len(region.params) or region.params[index] != node.types[0]:
         raise VerifyError(f"parameter {index}", "belongs to another region")
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import assert_never, cast
+from typing import assert_never
 
 from anyshape.base.errors import MissingRuleError
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
+from anyshape.ir.opdef import PARAM, Trait, param_index
 from anyshape.ir.types import DType, Shape
 from anyshape.loop import (
     Accumulator,
@@ -122,7 +122,7 @@ class Lowering:
             return self.cast(self.let(Load(self.given[value], index)), value.tensor.dtype)
         if node.op is not PARAM:
             return rule_of(node)(self, node, index, conditions)
-        buffer = self.buffers[cast(ParamAttrs, node.attrs).index]
+        buffer = self.buffers[param_index(node)]
         load = Load(buffer, index)
         return self.let(
             Guard(conditions, load, Literal.of(0, buffer.dtype)) if conditions else load

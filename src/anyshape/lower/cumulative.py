@@ -5,8 +5,6 @@ In parts, a task walks along one part of the axis, and adds the totals of those 
 
 from __future__ import annotations
 
-from typing import cast
-
 from anyshape.ir.node import Node
 from anyshape.loop import Scalar
 from anyshape.loop.ir import Index
@@ -22,7 +20,7 @@ PART = Symbol("p")
 
 def cumulative(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
     """The total so far, at the index that the loop around has come to."""
-    attrs, dtype = cast(CumulativeAttrs, node.attrs), node.result().tensor.dtype
+    attrs, dtype = node.attrs_as(CumulativeAttrs), node.result().tensor.dtype
     wide = running_dtype(node.op.name, dtype)
     value = low.cast(low.at(node.operands[0], index, conditions), wide)
     total = low.running(COMBINE[node.op.name], value, exclusive=attrs.exclusive)
@@ -36,7 +34,7 @@ for _name in COMBINE:
 @rule("part_cumulative")
 def part_cumulative(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
     """The total within the part so far, and those of the parts before the one that the task is."""
-    attrs, dtype = cast(PartCumulativeAttrs, node.attrs), node.result().tensor.dtype
+    attrs, dtype = node.attrs_as(PartCumulativeAttrs), node.result().tensor.dtype
     x, totals = node.operands
     wide, op = totals.tensor.dtype, FUNCTIONS[attrs.function]
     part, row = Dim.of(PART), (*index[: attrs.axis], *index[attrs.axis + 1 :])

@@ -6,8 +6,6 @@ micro-kernels instead.
 
 from __future__ import annotations
 
-from typing import cast
-
 from anyshape.ir.node import Node
 from anyshape.ir.types import bool_, i64, wide_of
 from anyshape.loop import Literal, Number, Scalar
@@ -22,7 +20,7 @@ from anyshape.sym import Dim, product
 
 @rule("dot")
 def dot(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    attrs = cast(DotAttrs, node.attrs)
+    attrs = node.attrs_as(DotAttrs)
     lhs, rhs = node.operands
     dtype = node.result().tensor.dtype
     wide = wide_of(dtype)
@@ -39,7 +37,7 @@ def dot(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scal
 
 @rule("part_dot")
 def part_dot(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    attrs = cast(PartDotAttrs, node.attrs)
+    attrs = node.attrs_as(PartDotAttrs)
     lhs, rhs = node.operands
     part, *kept = index
     depth = tuple(lhs.tensor.shape[axis] for axis in attrs.contract[0])

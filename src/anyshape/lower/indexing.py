@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from anyshape.ir.node import Node
 from anyshape.loop import Scalar
 from anyshape.loop.ir import Index
@@ -13,7 +11,7 @@ from anyshape.ops.movement import AxisAttrs
 
 @rule("gather")
 def gather(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    axis = cast(AxisAttrs, node.attrs).axis
+    axis = node.attrs_as(AxisAttrs).axis
     x, indices = node.operands
     width = indices.tensor.rank
     chosen = low.at(indices, index[axis : axis + width], conditions)
@@ -23,7 +21,7 @@ def gather(low: Lowering, node: Node, index: Index, conditions: Conditions) -> S
 
 @rule("take_along")
 def take_along(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    axis = cast(AxisAttrs, node.attrs).axis
+    axis = node.attrs_as(AxisAttrs).axis
     x, indices = node.operands
     place = low.bind(low.at(indices, index, conditions), x.tensor.shape[axis])
     return low.at(x, (*index[:axis], place, *index[axis + 1 :]), conditions)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import cast
 
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Region, Value
@@ -35,7 +34,7 @@ def is_looked_up(region: Region, param: int, packing: Packing) -> bool:
 def _takes_columns(use: Use, packing: Packing) -> bool:
     if use.node.op.name != "gather" or use.operand != 0:
         return False
-    return cast(AxisAttrs, use.node.attrs).axis in packing.free
+    return use.node.attrs_as(AxisAttrs).axis in packing.free
 
 
 def reading_panels(region: Region, packings: Mapping[int, Packing], facts: Facts) -> Region:

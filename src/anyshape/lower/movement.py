@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from anyshape.ir.node import Node, Value
 from anyshape.ir.types import Shape, bool_
@@ -22,7 +21,7 @@ from anyshape.sym import Answer, Dim, Equal, Less, LessEqual, product
 
 @rule("transpose")
 def transpose(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    perm = cast(TransposeAttrs, node.attrs).perm
+    perm = node.attrs_as(TransposeAttrs).perm
     source = [Dim.of(0)] * len(perm)
     for axis, old in enumerate(perm):
         source[old] = index[axis]
@@ -38,7 +37,7 @@ def broadcast(low: Lowering, node: Node, index: Index, conditions: Conditions) -
 
 @rule("reverse")
 def reverse(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    axes = cast(AxesAttrs, node.attrs).axes
+    axes = node.attrs_as(AxesAttrs).axes
     (x,) = node.operands
     source = (
         size - 1 - i if axis in axes else i
@@ -49,7 +48,7 @@ def reverse(low: Lowering, node: Node, index: Index, conditions: Conditions) -> 
 
 @rule("slice")
 def slice_(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    attrs = cast(SliceAttrs, node.attrs)
+    attrs = node.attrs_as(SliceAttrs)
     bounds = zip(attrs.starts, attrs.steps, index, strict=True)
     source = tuple(start + step * i for start, step, i in bounds)
     return low.at(node.operands[0], source, conditions)
@@ -117,7 +116,7 @@ def delinear(shape: Shape, flat: Dim) -> list[Dim]:
 
 @rule("concat")
 def concat(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    axis = cast(AxisAttrs, node.attrs).axis
+    axis = node.attrs_as(AxisAttrs).axis
     return _pick(low, node.operands, axis, index, conditions)
 
 
@@ -147,7 +146,7 @@ def _pick(
 
 @rule("pad")
 def pad(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    attrs = cast(PadAttrs, node.attrs)
+    attrs = node.attrs_as(PadAttrs)
     x, fill = node.operands
     source = tuple(i - before for i, before in zip(index, attrs.low, strict=True))
     inside = tuple(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, ParamAttrs
+from anyshape.ir.opdef import PARAM, param_index
 
 
 class Use(NamedTuple):
@@ -26,4 +26,4 @@ def uses_of(region: Region, param: int) -> list[Use]:
 
 
 def is_param(value: Value, param: int) -> bool:
-    return value.node.op is PARAM and cast(ParamAttrs, value.node.attrs).index == param
+    return value.node.op is PARAM and param_index(value.node) == param

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
 
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.substitute import map_region
@@ -60,7 +59,7 @@ def with_sizes_of_parts(region: Region, sizes: Mapping[Symbol, Dim]) -> Region:
 
 @rule("part_reduce")
 def part_reduce(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    attrs = cast(PartReduceAttrs, node.attrs)
+    attrs = node.attrs_as(PartReduceAttrs)
     (x,) = node.operands
     shape, (part, *kept) = x.tensor.shape, index
     divided = attrs.axes if attrs.flat else attrs.axes[:1]
@@ -83,7 +82,7 @@ def part_reduce(low: Lowering, node: Node, index: Index, conditions: Conditions)
 
 @rule("part_index")
 def part_index(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    attrs = cast(PartIndexAttrs, node.attrs)
+    attrs = node.attrs_as(PartIndexAttrs)
     x, extrema = node.operands
     (part, *kept), axis = index, attrs.axis
     start, extent = part_range(low, x.tensor.shape[axis], attrs.length, part)
@@ -122,4 +121,4 @@ def without_stages(region: Region, staged: Node, way: int) -> Region:
 
 def is_divided(staged: Node) -> Dim:
     """1 where it is computed from parts, 0 where it is as a whole."""
-    return minimum(1, cast(StagedAttrs, staged.attrs).parts)
+    return minimum(1, staged.attrs_as(StagedAttrs).parts)

@@ -8,7 +8,6 @@ what uses it, and split over tasks and vectors without a thought.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from anyshape.ir.node import Node
 from anyshape.ir.types import bool_, u32, u64
@@ -24,7 +23,7 @@ WORD = 1 << 32
 
 @rule("random_bits")
 def random_bits(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    attrs = cast(BitsAttrs, node.attrs)
+    attrs = node.attrs_as(BitsAttrs)
     (key,) = node.operands
     words = _Words(low)
     place = words.of(low.let(Number(linear(attrs.shape, index))))

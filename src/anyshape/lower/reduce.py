@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from anyshape.ir.node import Node
 from anyshape.ir.types import DType, bool_, i64, wide_of
@@ -28,7 +27,7 @@ def reduction(low: Lowering, node: Node, index: Index, conditions: Conditions) -
 def combined(
     low: Lowering, node: Node, index: Index, conditions: Conditions, op: str, wide: DType
 ) -> Scalar:
-    attrs = cast(ReduceAttrs, node.attrs)
+    attrs = node.attrs_as(ReduceAttrs)
     (x,) = node.operands
     kept = _kept(attrs, x.tensor.rank, index)
 
@@ -101,7 +100,7 @@ def mean(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Sca
     wide = wide_of(dtype)
     total = combined(low, node, index, conditions, "add", wide)
     (x,) = node.operands
-    axes = cast(ReduceAttrs, node.attrs).axes
+    axes = node.attrs_as(ReduceAttrs).axes
     number = low.let(Number(product(x.tensor.shape[axis] for axis in axes)))
     return low.cast(low.apply("div", (total, low.cast(number, wide)), wide), dtype)
 
@@ -111,7 +110,7 @@ def mean(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Sca
 
 def arg_reduction(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
     """The extremum first, then the lowest index where it stands. A NaN is the extremum."""
-    attrs = cast(ArgReduceAttrs, node.attrs)
+    attrs = node.attrs_as(ArgReduceAttrs)
     (x,) = node.operands
     axis, dtype = attrs.axis, x.tensor.dtype
     kept = (*index[:axis], *index[axis + (1 if attrs.keepdims else 0) :])

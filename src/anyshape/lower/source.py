@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.node import Node
 from anyshape.ir.types import DType, i64
@@ -18,25 +16,25 @@ from anyshape.sym import Dim
 @rule("constant")
 def constant(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
     """A constant of one element is a number; larger ones are operands of the kernel."""
-    value = cast(ConstantAttrs, node.attrs).value
+    value = node.attrs_as(ConstantAttrs).value
     assert isinstance(value, TensorLiteral), "large constants are operands"
     return Literal.of(value.array.reshape(()).item(), value.dtype)
 
 
 @rule("iota")
 def iota(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    attrs = cast(IotaAttrs, node.attrs)
+    attrs = node.attrs_as(IotaAttrs)
     return _number(low, index[attrs.axis], attrs.dtype)
 
 
 @rule("dim_value")
 def dim_value(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    return _number(low, cast(DimAttrs, node.attrs).value, i64)
+    return _number(low, node.attrs_as(DimAttrs).value, i64)
 
 
 @rule("dim_of")
 def dim_of(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    return _number(low, node.operands[0].tensor.shape[cast(AxisAttrs, node.attrs).axis], i64)
+    return _number(low, node.operands[0].tensor.shape[node.attrs_as(AxisAttrs).axis], i64)
 
 
 def _number(low: Lowering, dim: Dim, dtype: DType) -> Scalar:

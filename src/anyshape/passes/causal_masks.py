@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import cast
 
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
@@ -52,7 +51,7 @@ class _Recogniser(Rebuilder):
         if node.op.name != "attention" or len(node.operands) < 4:
             return node.results
         *qkv, mask = node.operands
-        attrs = cast(AttentionAttrs, node.attrs)
+        attrs = node.attrs_as(AttentionAttrs)
         if attrs.causal != "none" or mask.tensor.dtype != bool_:
             return node.results
         parts = tuple(_conjuncts(mask))

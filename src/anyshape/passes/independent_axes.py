@@ -98,29 +98,29 @@ def _reshape(cut: Cut) -> Axes | str:
 
 
 def _transpose(cut: Cut) -> Axes | str:
-    return (cast(TransposeAttrs, cut.node.attrs).perm[cut.axis],)
+    return (cut.node.attrs_as(TransposeAttrs).perm[cut.axis],)
 
 
 def _reverse(cut: Cut) -> Axes | str:
-    is_turned = cut.axis in cast(AxesAttrs, cut.node.attrs).axes
+    is_turned = cut.axis in cut.node.attrs_as(AxesAttrs).axes
     return "a reverse turns the axis round" if is_turned else (cut.axis,)
 
 
 def _concat(cut: Cut) -> Axes | str:
-    if cut.axis == cast(AxisAttrs, cut.node.attrs).axis:
+    if cut.axis == cut.node.attrs_as(AxisAttrs).axis:
         return "a concat makes the axis of several"
     return (cut.axis,) * len(cut.node.operands)
 
 
 def _pad(cut: Cut) -> Axes | str:
-    attrs = cast(PadAttrs, cut.node.attrs)
+    attrs = cut.node.attrs_as(PadAttrs)
     is_whole = attrs.low[cut.axis] == 0 and attrs.high[cut.axis] == 0
     return (cut.axis, None) if is_whole else "a pad adds to the axis"
 
 
 def _gather(cut: Cut) -> Axes | str:
     """The axes of the indices stand in the place of one axis."""
-    axis = cast(AxisAttrs, cut.node.attrs).axis
+    axis = cut.node.attrs_as(AxisAttrs).axis
     indices = cut.node.operands[1].tensor.rank
     if axis <= cut.axis < axis + indices:
         return None, cut.axis - axis
@@ -128,7 +128,7 @@ def _gather(cut: Cut) -> Axes | str:
 
 
 def _take_along(cut: Cut) -> Axes | str:
-    axis = cast(AxisAttrs, cut.node.attrs).axis
+    axis = cut.node.attrs_as(AxisAttrs).axis
     return None if cut.axis == axis else cut.axis, cut.axis
 
 
@@ -143,7 +143,7 @@ def _along_axis(cut: Cut) -> Axes | str:
 
 
 def _norm(cut: Cut) -> Axes | str:
-    if cut.axis >= cast(NormAttrs, cut.node.attrs).axis:
+    if cut.axis >= cut.node.attrs_as(NormAttrs).axis:
         return f"a {cut.node.op.name} needs the whole axis"
     return cut.axis, *(None for _ in cut.node.operands[1:])
 
@@ -161,7 +161,7 @@ def _reduction(cut: Cut) -> Axes | str:
 
 
 def _dot(cut: Cut) -> Axes | str:
-    attrs = cast(DotAttrs, cut.node.attrs)
+    attrs = cut.node.attrs_as(DotAttrs)
     lhs, rhs = (_free_axes(value, attrs, side) for side, value in enumerate(cut.node.operands))
     both: list[Axes] = [
         *zip(*attrs.batch, strict=True),
@@ -221,7 +221,7 @@ Causality = Literal["none", "top_left", "bottom_right"]
 
 def _causality(cut: Cut) -> Causality | None:
     """How the queries of a part are aligned: query i sees the keys up to i + offset."""
-    attrs = cast(AttentionAttrs, cut.node.attrs)
+    attrs = cut.node.attrs_as(AttentionAttrs)
     if attrs.causal == "none":
         return "none"
     queries, keys = (cut.node.operands[n].tensor.shape[QUERIES] for n in range(2))

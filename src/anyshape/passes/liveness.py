@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.node import Node, Region, Value, topological
-from anyshape.ir.opdef import PARAM, ParamAttrs
+from anyshape.ir.opdef import PARAM, ParamAttrs, param_index
 from anyshape.ops.control import ScanAttrs, WhileAttrs
 from anyshape.sym import Symbol
 
@@ -20,7 +19,7 @@ from anyshape.sym import Symbol
 def needed_params(region: Region, results: Iterable[int], outer: frozenset[Symbol]) -> set[int]:
     """Parameters that these results reach, by value or because only they give a symbol its size."""
     nodes = topological(region.results[index].node for index in results)
-    needed = {cast(ParamAttrs, node.attrs).index for node in nodes if node.op is PARAM}
+    needed = {param_index(node) for node in nodes if node.op is PARAM}
     computing = (node.all_symbols for node in nodes if node.op is not PARAM)
     sizes = frozenset[Symbol]().union(*computing) - outer
     return needed | {i for i, type_ in enumerate(region.params) if type_.symbols & sizes}
@@ -44,7 +43,7 @@ def narrowed(region: Region, results: Sequence[int], params: Sequence[int]) -> R
 
 
 def _moved(param: Node, position: dict[int, int]) -> Node:
-    index = position[cast(ParamAttrs, param.attrs).index]
+    index = position[param_index(param)]
     return Node.make(PARAM, (), ParamAttrs(index), param.types)
 
 

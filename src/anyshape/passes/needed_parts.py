@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import Trait
@@ -112,7 +111,7 @@ class _Analysis:
         return tuple(needed)
 
     def _parts_of_slice(self, node: Node) -> Window:
-        attrs = cast(SliceAttrs, node.attrs)
+        attrs = node.attrs_as(SliceAttrs)
         bounds = zip(attrs.starts, attrs.stops, attrs.steps, strict=True)
         parts = {axis: Part(*bound) for axis, bound in enumerate(bounds)}
         cuts = (Cut(node, axis, part, self.scope) for axis, part in parts.items())

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, cast
 from anyshape.ir.attrs import NO_ATTRS, make_attrs
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, ParamAttrs, Trait, lookup
+from anyshape.ir.opdef import PARAM, Trait, lookup, param_index
 from anyshape.ir.types import DType, Shape, i64, wide_of
 from anyshape.ops.compose import Expr, size
 from anyshape.ops.cumulative import CumulativeAttrs, running_dtype
@@ -107,7 +107,7 @@ def _first_step(kernel: KernelOfLoop, parts: Parts, builder: Builder) -> Node:
     """The kernel that works on each part by itself."""
     inner = builder.nested()
     needed = [node for node in kernel.before if node.op is PARAM]
-    numbers = [cast(ParamAttrs, node.attrs).index for node in needed]
+    numbers = [param_index(node) for node in needed]
     made = {node.result(): inner.param(node.result().type) for node in needed}
     _copy([node for node in kernel.before if node.op is not PARAM], made, inner)
     results = _of_parts(kernel.loop, [made[x] for x in kernel.loop.operands], parts, inner)
@@ -123,7 +123,7 @@ def _staged(kernel: KernelOfLoop, parts: Parts, given: Sequence[Value], builder:
     extra = [inner.param(value.type) for value in given]
     for node in kernel.region.nodes():
         if node.op is PARAM:
-            made[node.result()] = params[cast(ParamAttrs, node.attrs).index]
+            made[node.result()] = params[param_index(node)]
             continue
         _copy([node], made, inner)
         if node is loop:

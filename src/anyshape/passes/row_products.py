@@ -11,7 +11,6 @@ product (an activation, a residual) has its shape, and can be computed together 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
@@ -81,7 +80,7 @@ class _Unflattener(CountingRebuilder):
 
 def _product_on_rows(dot: Node, rows: Shape, builder: Builder) -> Value | None:
     flat, weights = dot.operands
-    attrs = cast(DotAttrs, dot.attrs)
+    attrs = dot.attrs_as(DotAttrs)
     plain = attrs == DotAttrs(((1,), (0,))) and weights.tensor.rank == 2
     if not plain or flat.node.op.name != "reshape":
         return None

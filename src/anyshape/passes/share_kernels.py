@@ -14,14 +14,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, ParamAttrs, Trait, lookup
+from anyshape.ir.opdef import PARAM, Trait, lookup, param_index
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ops.source import ConstantAttrs
@@ -113,7 +112,7 @@ def _with_params(region: Region, numbers: Numbers, inner: Builder) -> Region:
     made: dict[Value, Value] = {n.result(): inner.param(n.result().type) for n in numbers}
     for node in region.nodes():
         if node.op is PARAM:
-            made[node.result()] = params[cast(ParamAttrs, node.attrs).index]
+            made[node.result()] = params[param_index(node)]
         elif node.result() not in made:
             operands = [made[value] for value in node.operands]
             new = inner.node(node.op, operands, node.attrs, node.regions, node.late)

@@ -18,7 +18,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import cast
 
 from anyshape.families.family import Lowered
 from anyshape.ir.graph import Graph
@@ -293,7 +292,7 @@ class _Scheduler:
             return value.bytes
         tensor, packing = value.tensor, self.packings.get(number)
         if packing is not None:
-            shape = packing.shape(cast(ConstantAttrs, value.node.attrs).value.shape)
+            shape = packing.shape(value.node.attrs_as(ConstantAttrs).value.shape)
             return Dim.of(math.prod(shape) * tensor.dtype.itemsize)
         return tensor.size * tensor.dtype.itemsize
 

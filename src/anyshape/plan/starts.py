@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Value
-from anyshape.ir.opdef import PARAM, ParamAttrs
+from anyshape.ir.opdef import PARAM, param_index
 from anyshape.passes.donation import Donation
 from anyshape.passes.growing import appends
 from anyshape.plan.in_place import Touched, results_in_inputs
@@ -38,4 +37,4 @@ def starts_of(
 
 def input_of(value: Value) -> int:
     """The position of a parameter among the inputs."""
-    return cast(ParamAttrs, value.node.attrs).index
+    return param_index(value.node)

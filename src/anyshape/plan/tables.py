@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
@@ -81,7 +80,7 @@ def _packed(node: Node, library: RegionLibrary) -> Mapping[int, Packing]:
 
 def _packing(value: Value, uses: _Uses) -> Packing | str:
     """The form that suits all who look a constant up, or why it is held in its own order too."""
-    constant = cast(ConstantAttrs, value.node.attrs).value
+    constant = value.node.attrs_as(ConstantAttrs).value
     if math.prod(constant.shape) * constant.dtype.itemsize < SMALL:
         return "it is small"
     for packing in uses.packings:

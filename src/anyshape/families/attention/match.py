@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from anyshape.analysis.epilogue import Order, epilogue_orders
 from anyshape.families.body import Body
@@ -32,7 +31,7 @@ class AttentionMatch:
 
     @property
     def attrs(self) -> AttentionAttrs:
-        return cast(AttentionAttrs, self.node.attrs)
+        return self.node.attrs_as(AttentionAttrs)
 
     @property
     def total(self) -> DType:

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import cast
 
 from anyshape.analysis.epilogue import Order, epilogue_orders, has_run_at_end
 from anyshape.analysis.matrix_sides import Side, side_of
 from anyshape.analysis.strided_view import is_view
 from anyshape.families.body import Body
 from anyshape.ir.node import Node
-from anyshape.ir.opdef import ParamAttrs, Trait
+from anyshape.ir.opdef import Trait, param_index
 from anyshape.ir.rewrite import Refusal
 from anyshape.ops import dot as products
 from anyshape.ops.movement import SliceAttrs, TransposeAttrs
@@ -92,7 +91,7 @@ class MatmulMatch:
 
 def param_of(side: Side) -> int:
     """The parameter of the region that an operand is a view of."""
-    return cast(ParamAttrs, side.view.base.node.attrs).index
+    return param_index(side.view.base.node)
 
 
 def _free_axes(dot: Node, side: Side, *, second: bool) -> Order:

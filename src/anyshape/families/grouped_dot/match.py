@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from anyshape.analysis.epilogue import epilogue_orders
 from anyshape.analysis.matrix_sides import Side
@@ -10,7 +10,7 @@ from anyshape.analysis.strided_view import StridedView, view_of
 from anyshape.families.body import Body
 from anyshape.families.dot.match import MatmulMatch, Panels
 from anyshape.ir.node import Node, Value
-from anyshape.ir.opdef import ParamAttrs
+from anyshape.ir.opdef import param_index
 from anyshape.ir.rewrite import Refusal
 from anyshape.ops.dot import grouped_dot
 from anyshape.ops.movement import transpose
@@ -24,7 +24,7 @@ class GroupedMatch(NamedTuple):
 
     @property
     def offsets_param(self) -> int:
-        return cast(ParamAttrs, self.offsets.node.attrs).index
+        return param_index(self.offsets.node)
 
 
 def grouped_match(body: Body) -> GroupedMatch | Refusal:

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from anyshape.ir.node import Node, Value
-from anyshape.ir.opdef import ParamAttrs
+from anyshape.ir.opdef import param_index
 from anyshape.ir.types import bool_, wide_of
 from anyshape.loop import (
     Apply,
@@ -76,7 +76,7 @@ class _Buffers(NamedTuple):
 
 def scatter_work(low: Lowering, outputs: Sequence[Buffer], space: Indices, node: Node) -> Work:
     """`space` are the indices of the result."""
-    attrs = cast(ScatterAttrs, node.attrs)
+    attrs = node.attrs_as(ScatterAttrs)
     x, indices, updates = (_buffer(low, value) for value in node.operands)
     buffers = _Buffers(x, indices, updates, outputs[0])
     axis = attrs.axis
@@ -109,7 +109,7 @@ def _wide(y: Buffer, size: Dim, combine: str, *, in_strips: bool) -> _Target | N
 
 
 def _buffer(low: Lowering, value: Value) -> Buffer:
-    return low.buffers[cast(ParamAttrs, value.node.attrs).index]
+    return low.buffers[param_index(value.node)]
 
 
 def _is_uniform(buffers: _Buffers, along: bool) -> bool:

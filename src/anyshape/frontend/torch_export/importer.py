@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
@@ -124,7 +124,7 @@ class _Importer:
             self.state[spec.target] = array.copy()
             return self._param(node.name, value, StateInput(spec.target), {})
         constant = self.builder.constant(array if self.share else array.copy())
-        self.constants[spec.target] = cast(ConstantAttrs, constant.node.attrs).value
+        self.constants[spec.target] = constant.node.attrs_as(ConstantAttrs).value
         return self.tracer.tensor(constant)
 
     # --- conditions ---------------------------------------------------------------------------

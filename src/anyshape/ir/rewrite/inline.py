@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from anyshape.base.location import Location
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, ParamAttrs
+from anyshape.ir.opdef import PARAM, param_index
 
 
 def inline_region(region: Region, args: Sequence[Value], builder: Builder) -> list[Value]:
@@ -30,6 +29,6 @@ def _inlined(
     node: Node, args: Sequence[Value], values: dict[Value, Value], builder: Builder
 ) -> tuple[Value, ...]:
     if node.op is PARAM:
-        return (args[cast(ParamAttrs, node.attrs).index],)
+        return (args[param_index(node)],)
     operands = [values[value] for value in node.operands]
     return builder.node(node.op, operands, node.attrs, node.regions, node.late).results

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import cast
 
 from anyshape.base.lexer import is_name, quoted
 from anyshape.ir.attrs import non_default_items, schema
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, ParamAttrs
+from anyshape.ir.opdef import PARAM, param_index
 from anyshape.ir.text.values import value_text
 from anyshape.ir.types import Type
 
@@ -53,7 +52,7 @@ def _label(
     node: Node, names: Sequence[str], labels: dict[Value, str], numbers: Iterator[int]
 ) -> None:
     if node.op is PARAM:
-        labels[node.result()] = name_text(names[cast(ParamAttrs, node.attrs).index])
+        labels[node.result()] = name_text(names[param_index(node)])
         return
     for value in node.results:
         labels[value] = f"%{next(numbers)}"

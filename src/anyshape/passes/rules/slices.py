@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Value
 from anyshape.ir.rewrite import Match, Refusal, Rule, Var, op
@@ -47,7 +45,7 @@ def _compose(found: Match, size: Dim, first: Bound, second: Bound) -> Bound | No
 
 
 def _attrs(value: Value) -> SliceAttrs:
-    return cast(SliceAttrs, value.node.attrs)
+    return value.node.attrs_as(SliceAttrs)
 
 
 def _bounds(value: Value) -> list[Bound]:
