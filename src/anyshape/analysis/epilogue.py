@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Refusal
+from anyshape.ops.known import TRANSPOSE
 from anyshape.ops.movement import TransposeAttrs
 
 Order = tuple[int, ...]
@@ -37,7 +38,7 @@ def _order_after(node: Node, operands: set[Order]) -> Order | None:
     if len(operands) != 1:
         return None
     (order,) = operands
-    if node.op.name == "transpose":
+    if node.op is TRANSPOSE:
         return tuple(order[axis] for axis in node.attrs_as(TransposeAttrs).perm)
     return order if node.op.has(Trait.ELEMENTWISE) else None
 

@@ -10,6 +10,7 @@ from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite.inline import inline_region
 from anyshape.ir.rewrite.rebuild import Rebuilder
+from anyshape.ops.known import KERNEL, SEGMENT
 from anyshape.sym import FactScope
 
 NONE: frozenset[Trait] = frozenset()
@@ -22,7 +23,7 @@ class Expander(Rebuilder):
         self.keep = keep
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        if node.op.name in ("kernel", "segment"):  # how ops are grouped is decided anew
+        if node.op in (KERNEL, SEGMENT):  # how ops are grouped is decided anew
             return tuple(inline_region(node.regions[0], node.operands, builder))
         if node.op.decompose is None or node.op.traits & self.keep:
             return node.results

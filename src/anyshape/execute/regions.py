@@ -22,6 +22,7 @@ from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, param_index
 from anyshape.ir.types import Array, TensorType, bool_
+from anyshape.ops.known import SEGMENT
 from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.native_forms import is_source
 from anyshape.passes.segments import facts_inside, tensor_params
@@ -137,7 +138,7 @@ class _Planner:
             steps.append(self._entry(entry))
         for node in nodes:
             if node is not entry and not is_source(node):
-                segment = node.op.name == "segment"
+                segment = node.op is SEGMENT
                 steps.append(self._segment(node) if segment else self._host(node))
         return steps
 
@@ -188,7 +189,7 @@ def _position(param: Node) -> int:
 
 
 def _is_entry(node: Node, region: Region) -> bool:
-    takes_inputs = node.op.name == "segment" and node.operands == tensor_params(region)
+    takes_inputs = node.op is SEGMENT and node.operands == tensor_params(region)
     return takes_inputs and not node.all_symbols & region.born
 
 

@@ -17,6 +17,7 @@ from anyshape.loop import Kernel
 from anyshape.loop.ir import CACHE_LINE
 from anyshape.lower.params import is_param, uses_of
 from anyshape.ops.dot import DotAttrs
+from anyshape.ops.known import ATTENTION, GATHER, GROUPED_DOT, SLICE, TAKE_ALONG
 from anyshape.ops.parts import PartDotAttrs
 from anyshape.sym import Dim, Symbol, minimum, product
 
@@ -61,7 +62,7 @@ class Variant:
 
 EXP = lookup("exp").cost
 
-SELECTING = ("gather", "take_along", "slice")
+SELECTING = frozenset({GATHER, TAKE_ALONG, SLICE})
 """Ops that read of their first operand no more than their result has."""
 
 LINE_ALONE = 4 * CACHE_LINE
@@ -84,7 +85,7 @@ def _read(region: Region, param: int, packed: bool) -> Dim:
     uses = uses_of(region, param)
     if any(is_param(value, param) for value in region.results):
         return whole
-    if any(use.node.op.name not in SELECTING or use.operand != 0 for use in uses):
+    if any(use.node.op not in SELECTING or use.operand != 0 for use in uses):
         return whole
     taken = [use.node.result().tensor for use in uses]
     if packed:
@@ -104,9 +105,9 @@ def _node_effort(node: Node) -> Effort:
         if isinstance(node.attrs, PartDotAttrs):
             depth = node.attrs.length
         return Effort(flops=2 * results * depth)
-    if node.op.name == "grouped_dot":
+    if node.op is GROUPED_DOT:
         return Effort(flops=2 * results * node.operands[0].tensor.shape[1])
-    if node.op.name == "attention":
+    if node.op is ATTENTION:
         return _attention_effort(node)
     if node.op.has(Trait.REDUCTION):
         return Effort(operations=node.operands[0].tensor.size)

@@ -18,6 +18,7 @@ from anyshape.ir.rewrite.inline import inline_region
 from anyshape.ir.types import Shape, TensorType
 from anyshape.lower.packing import Packing
 from anyshape.lower.params import Use, is_param, uses_of
+from anyshape.ops.known import GATHER
 from anyshape.ops.movement import AxisAttrs
 from anyshape.sym import Dim, Facts, FactScope
 
@@ -32,7 +33,7 @@ def is_looked_up(region: Region, param: int, packing: Packing) -> bool:
 
 
 def _takes_columns(use: Use, packing: Packing) -> bool:
-    if use.node.op.name != "gather" or use.operand != 0:
+    if use.node.op is not GATHER or use.operand != 0:
         return False
     return use.node.attrs_as(AxisAttrs).axis in packing.free
 

@@ -17,6 +17,7 @@ from anyshape.loop.ir import Index
 from anyshape.lower.context import Conditions, Lowering, rule
 from anyshape.lower.movement import delinear
 from anyshape.lower.reduce import COMBINE, index_if_best
+from anyshape.ops.known import STAGED
 from anyshape.ops.parts import (
     PartCumulativeAttrs,
     PartDotAttrs,
@@ -101,7 +102,7 @@ def part_index(low: Lowering, node: Node, index: Index, conditions: Conditions) 
 
 
 def staged_node(region: Region) -> Node | None:
-    return next((node for node in region.nodes() if node.op.name == "staged"), None)
+    return next((node for node in region.nodes() if node.op is STAGED), None)
 
 
 def without_stages(region: Region, staged: Node, way: int) -> Region:

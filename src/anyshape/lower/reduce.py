@@ -12,6 +12,7 @@ from anyshape.loop.merge import flattened, step_of
 from anyshape.loop.rewrite import accesses
 from anyshape.lower.context import RULES, Conditions, Lowering, rule
 from anyshape.lower.movement import delinear
+from anyshape.ops.known import ARGMAX
 from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
 from anyshape.sym import Dim, product
 
@@ -119,7 +120,7 @@ def arg_reduction(low: Lowering, node: Node, index: Index, conditions: Condition
     def element(chosen: list[Dim]) -> Scalar:
         return low.at(x, (*kept[:axis], *chosen, *kept[axis:]), conditions)
 
-    op = "maximum" if node.op.name == "argmax" else "minimum"
+    op = "maximum" if node.op is ARGMAX else "minimum"
     known = (*kept, *_sides(conditions))
     best = low.accumulate(op, dtype, extent, known, element)
 

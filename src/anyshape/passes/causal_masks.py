@@ -24,6 +24,7 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import bool_, i32, i64
 from anyshape.ops.attention import AttentionAttrs
+from anyshape.ops.known import ATTENTION, GE, LE
 from anyshape.ops.source import ConstantAttrs, DimAttrs
 from anyshape.passes.infra import PassContext
 from anyshape.sym import Dim
@@ -48,7 +49,7 @@ class _Recogniser(Rebuilder):
         self.ctx = ctx
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        if node.op.name != "attention" or len(node.operands) < 4:
+        if node.op is not ATTENTION or len(node.operands) < 4:
             return node.results
         *qkv, mask = node.operands
         attrs = node.attrs_as(AttentionAttrs)
@@ -90,9 +91,9 @@ def _together(parts: list[Value], mask: Value, builder: Builder) -> Value:
 def _alignment(condition: Value, attention: Node) -> str | None:
     """How causality is aligned that a condition stands for, if it does."""
     node = condition.node
-    if node.op.name not in ("le", "ge"):
+    if node.op not in (LE, GE):
         return None
-    key, query = node.operands if node.op.name == "le" else reversed(node.operands)
+    key, query = node.operands if node.op is LE else reversed(node.operands)
     queries, keys = (attention.operands[n].tensor.shape[2] for n in (0, 1))
     last, behind = _offset(query, QUERY, queries), _offset(key, KEY, keys)
     if last is None or behind is None:

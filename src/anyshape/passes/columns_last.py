@@ -19,6 +19,7 @@ from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import lookup
 from anyshape.ir.rewrite.rebuild import CountingRebuilder, rebuild_graph
 from anyshape.ops.dot import DotAttrs
+from anyshape.ops.known import CONSTANT, DOT
 from anyshape.ops.movement import TransposeAttrs
 from anyshape.passes.infra import PassContext
 
@@ -35,7 +36,7 @@ class ColumnsLast:
 
 class _Reorder(CountingRebuilder):
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        if node.op.name != "dot":
+        if node.op is not DOT:
             return node.results
         lhs, rhs = (side_of(node, side, self._is_seen_through) for side in range(2))
         if not lhs.depth or not rhs.free or lhs.size(lhs.free) == 1:
@@ -61,7 +62,7 @@ def _is_sorted(order: tuple[int, ...]) -> bool:
 
 
 def _is_constant(value: Value) -> bool:
-    return value.node.op.name == "constant"
+    return value.node.op is CONSTANT
 
 
 def _reordered(

@@ -23,10 +23,11 @@ from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
 from anyshape.ir.rewrite import Decision, DecisionLog, Rebuilder, rebuild_graph
 from anyshape.ir.types import TOKEN, Array, TensorType
+from anyshape.ops.known import BROADCAST, CONSTANT, IOTA
 from anyshape.passes.infra import PassContext
 from anyshape.sym import Dim, Facts
 
-_GENERATORS = frozenset({"broadcast", "iota"})
+_GENERATORS = frozenset({BROADCAST, IOTA})
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class _Folder(Rebuilder):
 
     def _objection(self, node: Node) -> str | None:
         """Why a node of constants is not to be evaluated."""
-        if node.op.name == "constant":
+        if node.op is CONSTANT:
             return None
         if node.op.has(Trait.EFFECT) or node.regions or node.late or TOKEN in node.types:
             return "effects, regions and late axes are for run time"
@@ -105,10 +106,10 @@ class _Folder(Rebuilder):
     def _settled(self, value: Value, builder: Builder) -> Value:
         """What a node that is not evaluated takes as operand in place of `value`."""
         node = value.node
-        if value not in self.arrays or node.op.name == "constant":
+        if value not in self.arrays or node.op is CONSTANT:
             return value
         array = self.arrays[value]
-        if node.op.name in _GENERATORS and array.size > INLINE_LIMIT:
+        if node.op in _GENERATORS and array.size > INLINE_LIMIT:
             operands = tuple(self._settled(operand, builder) for operand in node.operands)
             return super().rebuilt(node, operands, builder).result(value.index)
         self._record(True, f"it is constant: {value.type}", node, builder)

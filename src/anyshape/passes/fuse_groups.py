@@ -34,8 +34,7 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision, DecisionLog, Refusal
-from anyshape.ops.dot import dot
-from anyshape.ops.movement import concat
+from anyshape.ops.known import CONCAT, DOT
 from anyshape.passes.dot_prologue import objection_to_prologue
 from anyshape.passes.native_forms import has_kernel, is_alone, is_loop
 from anyshape.sym import Answer, Equal, FactScope
@@ -74,7 +73,7 @@ class Group:
     @property
     def parts(self) -> int:
         """Among how many operands of concatenations the kernel chooses."""
-        return sum(len(node.operands) for node in self.nodes if node.op is concat)
+        return sum(len(node.operands) for node in self.nodes if node.op is CONCAT)
 
     def feeds_loop(self, users: set[Node]) -> bool:
         """Whether a node with these users is part of what the loop is computed from."""
@@ -112,7 +111,7 @@ class Grouping:
             if has_kernel(node):
                 self._place(node)
         for node in nodes:
-            if node.op is dot:
+            if node.op is DOT:
                 self._take_prologue(self.groups[node])
         for decision in self.decisions.values():
             log.record(decision)
@@ -171,7 +170,7 @@ class Grouping:
             return Refusal(f"{alone.op.name} is a kernel of its own")
         if len(group.nodes) >= MOST_OPS:
             return Refusal(f"the kernel has {len(group.nodes)} ops already")
-        if node.op is concat and self._is_one_too_many(node, group):
+        if node.op is CONCAT and self._is_one_too_many(node, group):
             return Refusal(f"the kernel chooses among {group.parts} parts already")
         if is_loop(node):
             return _objection_to_loop(node, group)
@@ -184,7 +183,7 @@ class Grouping:
 
     def _is_one_too_many(self, concat_: Node, group: Group) -> bool:
         """A concatenation of concatenations along one axis was made to be several kernels."""
-        together = any(u.op is concat and u.attrs == concat_.attrs for u in self.users[concat_])
+        together = any(u.op is CONCAT and u.attrs == concat_.attrs for u in self.users[concat_])
         return together or 0 < group.parts <= MOST_PARTS < group.parts + len(concat_.operands)
 
     def _is_expanded(self, node: Node) -> bool:

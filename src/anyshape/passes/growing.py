@@ -23,6 +23,7 @@ from anyshape.ir.opdef import ParamAttrs, lookup
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import TensorType, Type
+from anyshape.ops.known import APPEND, CONCAT
 from anyshape.ops.movement import AxisAttrs, TransposeAttrs
 from anyshape.passes.canonicalize import Canonicalize
 from anyshape.passes.donation import NOTHING_DONATED, Donation, Order
@@ -58,7 +59,7 @@ def growths_of(graph: Graph, donated: Set[int]) -> tuple[Growth, ...]:
 
 def _growth(value: Value) -> Growth | None:
     node = value.node
-    if node.op.name not in ("concat", "append") or len(node.operands) < 2:
+    if node.op not in (CONCAT, APPEND) or len(node.operands) < 2:
         return None
     first = node.operands[0].node
     axis = node.attrs.axis if isinstance(node.attrs, AxisAttrs) else 0
@@ -212,4 +213,4 @@ class _Appender(Rebuilder):
 
 def appends(graph: Graph) -> Iterator[Node]:
     """The nodes that continue an input."""
-    return (node for node in graph.nodes() if node.op.name == "append")
+    return (node for node in graph.nodes() if node.op is APPEND)

@@ -20,6 +20,7 @@ from anyshape.ops.attention import AttentionAttrs
 from anyshape.ops.compound import NormAttrs
 from anyshape.ops.cumulative import CumulativeAttrs
 from anyshape.ops.dot import DotAttrs
+from anyshape.ops.known import BROADCAST, CAST, CONSTANT, RESHAPE, TRANSPOSE
 from anyshape.ops.movement import AxesAttrs, AxisAttrs, PadAttrs, ShapeAttrs, TransposeAttrs
 from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
 from anyshape.passes.parts import Cut
@@ -181,9 +182,9 @@ def _free_axes(value: Value, attrs: DotAttrs, side: int) -> list[int]:
 
 
 def _is_constant(value: Value) -> bool:
-    while value.node.op.name in ("transpose", "reshape", "broadcast", "cast"):
+    while value.node.op in (TRANSPOSE, RESHAPE, BROADCAST, CAST):
         value = value.node.operands[0]
-    return value.node.op.name == "constant"
+    return value.node.op is CONSTANT
 
 
 BATCH, HEADS, QUERIES, WIDTH = range(4)  # axes of attention

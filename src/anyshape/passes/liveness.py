@@ -13,6 +13,7 @@ from anyshape.ir.attrs import Attrs
 from anyshape.ir.node import Node, Region, Value, topological
 from anyshape.ir.opdef import PARAM, ParamAttrs, param_index
 from anyshape.ops.control import ScanAttrs, WhileAttrs
+from anyshape.ops.known import COND
 from anyshape.sym import Symbol
 
 
@@ -77,7 +78,7 @@ def region_layout(node: Node) -> Layout | None:
             return Layout(0, carried, (body,), (condition,))
         case ScanAttrs(carried=carried), (body,):
             return Layout(0, carried, (body,))
-        case _ if node.op.name == "cond":
+        case _ if node.op is COND:
             return Layout(1, 0, node.regions)
         case _:
             return None

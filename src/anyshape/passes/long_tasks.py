@@ -35,6 +35,7 @@ from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ops.dot import DotAttrs
+from anyshape.ops.known import KERNEL
 from anyshape.ops.order import SortAttrs, TopKAttrs
 from anyshape.passes.infra import PassContext
 from anyshape.passes.part_kernels import (
@@ -92,7 +93,7 @@ class _Divider(Rebuilder):
         return builder.node(node.op, operands, node.attrs, node.regions, node.late)
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        if node.op.name != "kernel":
+        if node.op is not KERNEL:
             return node.results
         root = node.regions[0].results[:1]
         if root and isinstance(root[0].node.attrs, SortAttrs | TopKAttrs):

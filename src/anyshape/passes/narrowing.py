@@ -21,6 +21,7 @@ from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import lookup
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
+from anyshape.ops.known import SLICE
 from anyshape.ops.movement import SliceAttrs
 from anyshape.passes.independent_axes import attrs_for
 from anyshape.passes.infra import PassContext
@@ -56,7 +57,7 @@ class _Narrower(Rebuilder):
         reads = any(read)
         sides = zip(node.operands, operands, read, strict=True)
         operands = tuple(self._reduced(*side, builder) for side in sides)
-        if node.op.name == "slice" and reads:
+        if node.op is SLICE and reads:
             return operands[0].node  # a slice, or what computes no more than that
         computed = self.needs.computed[node]
         if not computed:

@@ -8,11 +8,12 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import PARAM, Trait
 from anyshape.ir.types import TensorType
+from anyshape.ops.known import APPEND, CONSTANT, KERNEL, SEGMENT, TOKEN
 
 MAP = frozenset({Trait.ELEMENTWISE, Trait.INDEXED})
 LOOP = frozenset({Trait.REDUCTION, Trait.CONTRACTION, Trait.ROWWISE})
 
-GATHERED = frozenset({"kernel", "segment", "append"})
+GATHERED = frozenset({KERNEL, SEGMENT, APPEND})
 """Ops that stand for what is native already."""
 
 
@@ -46,13 +47,13 @@ def is_alias(node: Node) -> bool:
 
 def is_source(node: Node) -> bool:
     """Whether a node's value is there before anything runs."""
-    return node.op is PARAM or node.op.name in ("constant", "token")
+    return node.op is PARAM or node.op in (CONSTANT, TOKEN)
 
 
 def is_host(node: Node) -> bool:
     """Whether a node has no native form."""
     free = is_source(node) or is_alias(node)
-    return not (free or node.op.name in GATHERED or has_kernel(node))
+    return not (free or node.op in GATHERED or has_kernel(node))
 
 
 def host_nodes(region: Region) -> Iterator[Node]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import Trait
+from anyshape.ops.known import SLICE
 from anyshape.ops.movement import SliceAttrs
 from anyshape.passes.independent_axes import Axes, operand_axes
 from anyshape.passes.parts import WHOLE, Cut, Part, Window
@@ -92,14 +93,14 @@ class _Analysis:
         return agreed
 
     def _way(self, cut: Cut) -> Axes | str:
-        if cut.node.op.name != "slice":
+        if cut.node.op is not SLICE:
             return operand_axes(cut)
         own = self._parts_of_slice(cut.node).get(cut.axis)
         return (cut.axis,) if own is None or cut.part.of(own) else "a slice leaves elements out"
 
     def read(self, node: Node, window: Window) -> tuple[Window, ...]:
         """What a node needs of each operand to compute these parts."""
-        if node.op.name == "slice":
+        if node.op is SLICE:
             own = self._parts_of_slice(node)
             both = {axis: _composed(own.get(axis), part) for axis, part in window.items()}
             return ({**own, **both},)

@@ -17,6 +17,7 @@ from anyshape.ir.types import DType, Shape, i64, wide_of
 from anyshape.ops.compose import Expr, size
 from anyshape.ops.cumulative import CumulativeAttrs, running_dtype
 from anyshape.ops.dot import DotAttrs
+from anyshape.ops.known import MEAN
 from anyshape.ops.order import SortAttrs, TopKAttrs
 from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs, highest
 from anyshape.sym import Dim, product
@@ -178,7 +179,7 @@ def _from_parts(
         total = _lowest_index(function, *(Expr(inner, value) for value in given))
     else:
         total = Expr(inner, given[0]).apply(function, axes=(0,))
-    if loop.op.name == "mean":
+    if loop.op is MEAN:
         total /= size(inner, product(x.tensor.shape[a] for a in axes_of(loop)), total.dtype)
     total = total.cast(result.dtype)
     if total.shape != result.shape:  # the reduced axes stay as size 1

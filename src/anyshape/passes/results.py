@@ -15,10 +15,11 @@ from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import lookup
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import TokenType
+from anyshape.ops.known import APPEND, KERNEL
 from anyshape.passes.infra import PassContext
 from anyshape.passes.native_forms import is_alias, is_host
 
-OWN = frozenset({"kernel", "append"})
+OWN = frozenset({KERNEL, APPEND})
 """Ops whose results have memory that nothing else is a name of."""
 
 
@@ -38,12 +39,12 @@ class _Copier(Rebuilder):
 
     def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
         """Regions stay as they are: only the graph's own results leave it."""
-        if node.op.name == "append":
+        if node.op is APPEND:
             self.appended.add(root_of(operands[1]))
         return builder.node(node.op, operands, node.attrs, node.regions, node.late)
 
     def result(self, value: Value, builder: Builder) -> Value:
-        own = value.node.op.name in OWN or isinstance(value.type, TokenType)
+        own = value.node.op in OWN or isinstance(value.type, TokenType)
         if own or is_host(root_of(value).node):
             return value
         made = copied(value, builder)

@@ -20,6 +20,7 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import CountingRebuilder, rebuild_graph
 from anyshape.ir.types import Shape
 from anyshape.ops.dot import DotAttrs
+from anyshape.ops.known import DOT, RESHAPE
 from anyshape.passes.infra import PassContext
 from anyshape.sym import product
 
@@ -41,7 +42,7 @@ class _Unflattener(CountingRebuilder):
         self.ctx = ctx
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        if node.op.name != "reshape" or not self._is_computed_once(node.operands[0]):
+        if node.op is not RESHAPE or not self._is_computed_once(node.operands[0]):
             return node.results
         shape = node.result().tensor.shape
         if not shape or node.operands[0].tensor.shape != (product(shape[:-1]), shape[-1]):
@@ -60,7 +61,7 @@ class _Unflattener(CountingRebuilder):
     def _on_rows(self, value: Value, rows: Shape, builder: Builder) -> Value | None:
         """The flat value with these axes for its rows, if it is a product and what follows it."""
         node = value.node
-        if node.op.name == "dot":
+        if node.op is DOT:
             return _product_on_rows(node, rows, builder)
         if not node.op.has(Trait.ELEMENTWISE):
             return None
@@ -82,7 +83,7 @@ def _product_on_rows(dot: Node, rows: Shape, builder: Builder) -> Value | None:
     flat, weights = dot.operands
     attrs = dot.attrs_as(DotAttrs)
     plain = attrs == DotAttrs(((1,), (0,))) and weights.tensor.rank == 2
-    if not plain or flat.node.op.name != "reshape":
+    if not plain or flat.node.op is not RESHAPE:
         return None
     x, shape = flat.node.operands[0], (*rows, flat.tensor.shape[1])
     if x.tensor.shape != shape:  # it came in yet another form

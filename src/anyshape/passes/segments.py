@@ -24,6 +24,7 @@ from anyshape.ir.node import Locations, Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, lookup
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import TensorType, Type
+from anyshape.ops.known import CONSTANT
 from anyshape.passes.infra import Pass, PassContext
 from anyshape.passes.native_forms import GATHERED, is_alias, is_host, runs_whole
 from anyshape.sym import Dim, Fact, Facts, LessEqual, Origin
@@ -111,14 +112,14 @@ class _Division:
         ready = max((self.turns[other] for other in needed), default=0)
         if is_host(node):
             return ready if ready % 2 else ready + 1
-        return ready + ready % 2 if node.op.name in GATHERED else ready
+        return ready + ready % 2 if node.op in GATHERED else ready
 
     # --- the new region -----------------------------------------------------------------------
 
     def region(self) -> Region:
         work: dict[int, list[Node]] = defaultdict(list)
         for node in self.order:
-            if is_host(node) or node.op.name in GATHERED:
+            if is_host(node) or node.op in GATHERED:
                 work[self.turns[node]].append(node)
         for turn in sorted(work):
             if turn % 2:
@@ -193,7 +194,7 @@ class _Body:
 
     def _value(self, old: Value) -> Value:
         if old not in self.values:
-            inside = is_alias(old.node) or old.node.op.name == "constant"
+            inside = is_alias(old.node) or old.node.op is CONSTANT
             new = self._copied(old.node) if inside else self._param(old)
             self.values[old] = new.result()
         return self.values[old]

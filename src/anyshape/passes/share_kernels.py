@@ -23,6 +23,7 @@ from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, Trait, lookup, param_index
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
+from anyshape.ops.known import KERNEL
 from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.infra import PassContext
 
@@ -41,7 +42,7 @@ class ShareKernels:
     name: str = "share-kernels"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        kernels = {n.regions[0]: n for n in graph.nodes() if n.op.name == "kernel"}
+        kernels = {n.regions[0]: n for n in graph.nodes() if n.op is KERNEL}
         forms: defaultdict[object, list[Region]] = defaultdict(list)
         for region in kernels:
             if float_numbers(region):
@@ -98,7 +99,7 @@ class _Sharer(Rebuilder):
 
     def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
         """Regions stay as they are, or lose their numbers."""
-        numbers = self.shared.get(node.regions[0], ()) if node.op.name == "kernel" else ()
+        numbers = self.shared.get(node.regions[0], ()) if node.op is KERNEL else ()
         if not numbers:
             return builder.node(node.op, operands, node.attrs, node.regions, node.late)
         given = [builder.node(n.op, (), n.attrs).result() for n in numbers]

@@ -20,6 +20,7 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
+from anyshape.ops.known import ATTENTION
 from anyshape.passes.infra import PassContext
 from anyshape.sym import Dim
 
@@ -40,7 +41,7 @@ class _Sharer(Rebuilder):
         self.ctx = ctx
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        if node.op.name != "attention":
+        if node.op is not ATTENTION:
             return node.results
         q, k, v, *mask = node.operands
         keys, values = _unrepeated(k), _unrepeated(v)

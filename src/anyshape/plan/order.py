@@ -20,6 +20,7 @@ from anyshape.base.errors import DimError
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value, topological
 from anyshape.ir.opdef import Trait
+from anyshape.ops.known import APPEND, KERNEL
 from anyshape.sym import Axis, Symbol
 
 MODERATE = 96
@@ -30,7 +31,7 @@ Binding = Mapping[Symbol, int]
 
 def ordered_nodes(graph: Graph) -> list[Node]:
     """The nodes of a graph, sources first, in an order that keeps little memory alive."""
-    steps = [node for node in graph.nodes() if node.op.name == "kernel"]
+    steps = [node for node in graph.nodes() if node.op is KERNEL]
     uses = _Uses.of(graph, steps)
     bindings = typical_bindings(graph)
     sizes = _sizes(uses, bindings[0])
@@ -72,7 +73,7 @@ class _Uses:
 
 def _root(value: Value) -> Value:
     """What a step computed; of an `append`, only what is new."""
-    while value.node.op.has(Trait.ALIAS) or value.node.op.name == "append":
+    while value.node.op.has(Trait.ALIAS) or value.node.op is APPEND:
         value = value.node.operands[-1]
     return value
 

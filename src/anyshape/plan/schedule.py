@@ -29,6 +29,7 @@ from anyshape.loop import Kernel
 from anyshape.loop.ir import workspace_bytes
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import WIDE, Tiling
+from anyshape.ops.known import APPEND, KERNEL
 from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.donation import NOTHING_DONATED, Donation
 from anyshape.passes.growing import appends
@@ -180,9 +181,9 @@ class _Scheduler:
         elif node.op.has(Trait.ALIAS):
             root = self._root(node.operands[0])  # a name comes after what it names
             self.alias_of[self._number(node.result())] = root
-        elif node.op.name == "kernel":
+        elif node.op is KERNEL:
             self._add_kernel(node)
-        elif node.op.name == "append":  # written as soon as what is appended is
+        elif node.op is APPEND:  # written as soon as what is appended is
             new = self._number(root_of(node.operands[1]))
             self.writer[self._number(node.result())] = self.writer[new]
 

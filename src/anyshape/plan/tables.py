@@ -17,6 +17,7 @@ from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision
 from anyshape.lower.lookup import is_looked_up
 from anyshape.lower.packing import Packing
+from anyshape.ops.known import KERNEL
 from anyshape.ops.source import ConstantAttrs
 from anyshape.plan.regions import RegionLibrary, is_constant
 
@@ -75,7 +76,7 @@ def _uses(graph: Graph, library: RegionLibrary) -> dict[Value, _Uses]:
 
 def _packed(node: Node, library: RegionLibrary) -> Mapping[int, Packing]:
     """The operands that a node reads in panels."""
-    return library.kernels(node).lowered.packed if node.op.name == "kernel" else {}
+    return library.kernels(node).lowered.packed if node.op is KERNEL else {}
 
 
 def _packing(value: Value, uses: _Uses) -> Packing | str:
@@ -90,4 +91,4 @@ def _packing(value: Value, uses: _Uses) -> Packing | str:
 
 
 def _looks_up(node: Node, number: int, packing: Packing) -> bool:
-    return node.op.name == "kernel" and is_looked_up(node.regions[0], number, packing)
+    return node.op is KERNEL and is_looked_up(node.regions[0], number, packing)

@@ -23,7 +23,7 @@ from anyshape.families.body import Body
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait, param_index
 from anyshape.ir.rewrite import Refusal
-from anyshape.ops import dot as products
+from anyshape.ops.known import BROADCAST, DOT
 from anyshape.ops.movement import SliceAttrs, TransposeAttrs
 from anyshape.ops.parts import PartDotAttrs, part_dot
 from anyshape.sym import Dim
@@ -106,7 +106,7 @@ def _batch_rank(dot: Node, side: Side) -> int:
     return len(side.batch) + isinstance(dot.attrs, PartDotAttrs)
 
 
-DOTS = frozenset({products.dot, part_dot})
+DOTS = frozenset({DOT, part_dot})
 
 
 def matmul_match(body: Body) -> MatmulMatch | Refusal:
@@ -179,7 +179,7 @@ def is_prologue_op(node: Node) -> bool:
         case SliceAttrs() as attrs:
             return attrs.steps[-1:] == (1,)
         case _:
-            return node.op.has(Trait.ELEMENTWISE) or (node.op.name == "broadcast" and is_view(node))
+            return node.op.has(Trait.ELEMENTWISE) or (node.op is BROADCAST and is_view(node))
 
 
 def with_columns_apart(match: MatmulMatch) -> MatmulMatch | None:

@@ -20,6 +20,7 @@ from anyshape.loop.printer import row_major
 from anyshape.lower.movement import delinear
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import Tiling
+from anyshape.ops.known import DOT
 from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum, product
 
 TASK, PANEL, BLOCK, TILE = (Symbol(name) for name in ("t", "p", "b", "r"))
@@ -70,7 +71,7 @@ class MatrixPlan:
             return False
         elements = (self.form.depth * self.form.column_count).constant
         few = elements is not None and elements * self.total.itemsize <= PANELS_FOR_ALL
-        return few and self.form.dot.op.name == "dot"
+        return few and self.form.dot.op is DOT
 
     @property
     def batches(self) -> Shape:

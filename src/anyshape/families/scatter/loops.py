@@ -43,6 +43,7 @@ from anyshape.lower import notation
 from anyshape.lower.context import Lowering
 from anyshape.lower.stores import STRIP_WIDTH
 from anyshape.lower.tasks import INNER, Indices, Work, of_strip, one_each, strips
+from anyshape.ops.known import SCATTER_ALONG
 from anyshape.ops.scatter import ScatterAttrs
 from anyshape.sym import Dim, Symbol, maximum, minimum, product
 
@@ -81,7 +82,7 @@ def scatter_work(low: Lowering, outputs: Sequence[Buffer], space: Indices, node:
     buffers = _Buffers(x, indices, updates, outputs[0])
     axis = attrs.axis
     others = (*space[:axis], *space[axis + 1 :])
-    along = node.op.name == "scatter_along"
+    along = node.op is SCATTER_ALONG
     in_strips = axis < len(space) - 1 and _is_uniform(buffers, along)
     result = _Target(buffers.y, lambda index: _at(space, axis, index))
     target = _wide(buffers.y, space[axis][1], attrs.combine, in_strips=in_strips) or result

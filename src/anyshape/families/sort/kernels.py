@@ -10,6 +10,7 @@ from anyshape.loop import Buffer, Kernel
 from anyshape.loop.native import merge_parts_name, sort_name, sort_parts_name
 from anyshape.loop.printer import row_major
 from anyshape.lower.tasks import TASK
+from anyshape.ops.known import SORT_PARTS
 from anyshape.ops.order import PartSortAttrs, SortAttrs, TopKAttrs
 from anyshape.sym import Dim, Symbol, maximum, minimum, product
 
@@ -58,7 +59,7 @@ def _sizes(node: Node, axis: int, kept: Dim, down: bool) -> tuple[Dim, ...]:
 def _in_parts(node: Node, attrs: PartSortAttrs, dtype: DType) -> Sorting:
     sizes = _sizes(node, attrs.axis, attrs.kept, attrs.descending)
     sizes = (*sizes, attrs.parts, attrs.length)
-    if node.op.name == "sort_parts":
+    if node.op is SORT_PARTS:
         return Sorting(_parts_kernel(dtype), sizes)
     ranges = maximum(1, minimum(attrs.parts, 1 + attrs.kept // RANGE))
     return Sorting(_merging_kernel(dtype), (*sizes, ranges))

@@ -10,6 +10,7 @@ from anyshape.ir.node import Value
 from anyshape.ir.opdef import AnyOp, all_ops
 from anyshape.ir.rewrite import Match, Refusal
 from anyshape.ir.types import TensorType
+from anyshape.ops.known import CONSTANT
 
 OPS: tuple[AnyOp, ...] = tuple(all_ops())
 """Every op, for rules that follow from what ops declare; the import above has registered them."""
@@ -23,7 +24,7 @@ def keeps_type(found: Match) -> Refusal | None:
 
 
 def is_constant(value: Value) -> bool:
-    return value.node.op.name == "constant"
+    return value.node.op is CONSTANT
 
 
 def is_computed(value: Value) -> bool:

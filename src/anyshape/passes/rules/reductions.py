@@ -6,6 +6,7 @@ from anyshape.ir.build import Builder
 from anyshape.ir.node import Value
 from anyshape.ir.opdef import AnyOp
 from anyshape.ir.rewrite import Match, Refusal, Rule, Var, attr, op
+from anyshape.ops.known import SUM
 from anyshape.ops.reduce import ReduceAttrs
 from anyshape.passes.rules.common import OPS
 from anyshape.sym import Dim, Equal
@@ -24,7 +25,7 @@ def single_elements(found: Match) -> Refusal | None:
 
 def starts_exactly(found: Match) -> Refusal | None:
     """A float sum starts from +0.0, so even that of -0.0 alone is +0.0."""
-    if found.root.node.op.name == "sum" and found.root.tensor.dtype.is_float:
+    if found.root.node.op is SUM and found.root.tensor.dtype.is_float:
         return Refusal("a float sum turns -0.0 into +0.0")
     return None
 

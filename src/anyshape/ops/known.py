@@ -1,0 +1,48 @@
+"""Ops by identity, for those who treat one differently: `node.op is DOT`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from anyshape.ops import (
+    attention,
+    control,
+    dot,
+    elementwise,
+    indexing,
+    kernel,
+    movement,
+    order,
+    parts,
+    random,
+    reduce,
+    scatter,
+    source,
+)
+
+APPEND: Final = movement.append
+ARGMAX: Final = reduce.argmax
+ATTENTION: Final = attention.attention
+BROADCAST: Final = movement.broadcast
+CAST: Final = elementwise.cast
+CONCAT: Final = movement.concat
+COND: Final = control.cond
+CONSTANT: Final = source.constant
+DOT: Final = dot.dot
+GATHER: Final = indexing.gather
+GE: Final = elementwise.ge
+GROUPED_DOT: Final = dot.grouped_dot
+IOTA: Final = source.iota
+KERNEL: Final = kernel.kernel
+LE: Final = elementwise.le
+MEAN: Final = reduce.mean
+RESHAPE: Final = movement.reshape
+SCATTER_ALONG: Final = scatter.scatter_along
+SEGMENT: Final = kernel.segment
+SLICE: Final = movement.slice_
+SORT_PARTS: Final = order.sort_parts
+STAGED: Final = parts.staged
+SUM: Final = reduce.sum_
+TAKE_ALONG: Final = indexing.take_along
+TOKEN: Final = random.token
+TRANSPOSE: Final = movement.transpose
