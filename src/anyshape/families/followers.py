@@ -1,11 +1,35 @@
-"""What may follow an op whose kernel ends in one pass over its result."""
+"""What follows the op that a kernel is for: in its order or another, or at all."""
 
 from __future__ import annotations
 
+from collections.abc import Container
+from typing import NamedTuple
+
+from anyshape.analysis.epilogue import Order, epilogue_orders
 from anyshape.families.body import Body
 from anyshape.ir.node import Node
-from anyshape.ir.opdef import Trait
+from anyshape.ir.opdef import AnyOp, Trait
 from anyshape.ir.rewrite import Refusal
+
+
+class Anchored(NamedTuple):
+    """The only loop of a body, and the orders in which results have its axes."""
+
+    node: Node
+    orders: tuple[Order, ...]
+
+
+def only_loop(body: Body, ops: Container[AnyOp], name: str) -> Anchored | Refusal:
+    """One of `ops`, if a body has no other loop and all its results are made of it."""
+    loops = body.loops
+    if len(loops) != 1 or loops[0].op not in ops:
+        return Refusal(f"it is not a single {name}")
+    orders = epilogue_orders(loops[0], body.nodes)
+    if isinstance(orders, Refusal):
+        return orders
+    if any(result.node not in orders for result in body.results):
+        return Refusal("a result does not depend on it")
+    return Anchored(loops[0], tuple(orders[result.node] for result in body.results))
 
 
 def not_elementwise(body: Body, anchor: Node) -> Refusal | None:

@@ -12,7 +12,7 @@ from anyshape.families.family import Family, Job, Lowered
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Refusal
-from anyshape.ops.attention import attention
+from anyshape.ops.known import ATTENTION
 
 
 class Attention(Family[AttentionMatch]):
@@ -22,7 +22,7 @@ class Attention(Family[AttentionMatch]):
     keep: ClassVar[frozenset[Trait]] = frozenset({Trait.CONTRACTION})
 
     def anchors(self, node: Node) -> bool:
-        return node.op is attention
+        return node.op is ATTENTION
 
     def match(self, body: Body) -> AttentionMatch | Refusal:
         return attention_match(body)

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from anyshape.analysis.epilogue import Order, epilogue_orders
+from anyshape.analysis.epilogue import Order
 from anyshape.families.body import Body
+from anyshape.families.followers import only_loop
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.rewrite import Refusal
 from anyshape.ir.types import DType, Shape, wide_of
 from anyshape.loop import Buffer, Let, Load, Matrix, Scalar, Span, Statement
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Lowering
-from anyshape.ops.attention import AttentionAttrs, attention
+from anyshape.ops.attention import AttentionAttrs
+from anyshape.ops.known import ATTENTION
 from anyshape.sym import Dim, FactScope, Symbol, product
 
 
@@ -62,15 +64,8 @@ class AttentionMatch:
 
 def attention_match(body: Body) -> AttentionMatch | Refusal:
     """The attention that a body computes, or why it does not."""
-    loops = body.loops
-    if len(loops) != 1 or loops[0].op is not attention:
-        return Refusal("it is not a single attention")
-    orders = epilogue_orders(loops[0], body.nodes)
-    if isinstance(orders, Refusal):
-        return orders
-    if not all(value.node in orders for value in body.results):
-        return Refusal("a result does not depend on it")
-    return AttentionMatch(loops[0], tuple(orders[value.node] for value in body.results))
+    found = only_loop(body, {ATTENTION}, "attention")
+    return found if isinstance(found, Refusal) else AttentionMatch(*found)
 
 
 # --- reading values by index ----------------------------------------------------------------------

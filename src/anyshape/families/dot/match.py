@@ -16,10 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from anyshape.analysis.epilogue import Order, epilogue_orders, has_run_at_end
+from anyshape.analysis.epilogue import Order, has_run_at_end
 from anyshape.analysis.matrix_sides import Side, side_of
 from anyshape.analysis.strided_view import is_view
 from anyshape.families.body import Body
+from anyshape.families.followers import only_loop
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait, param_index
 from anyshape.ir.rewrite import Refusal
@@ -111,16 +112,8 @@ DOTS = frozenset({DOT, part_dot})
 
 def matmul_match(body: Body) -> MatmulMatch | Refusal:
     """The matrix product that a body computes, or why it does not."""
-    loops = body.loops
-    if len(loops) != 1 or loops[0].op not in DOTS:
-        return Refusal("it is not a single dot")
-    (dot,) = loops
-    orders = epilogue_orders(dot, body.nodes)
-    if isinstance(orders, Refusal):
-        return orders
-    if any(result.node not in orders for result in body.results):
-        return Refusal("a result does not depend on it")
-    return _match(body, dot, tuple(orders[value.node] for value in body.results))
+    found = only_loop(body, DOTS, "dot")
+    return found if isinstance(found, Refusal) else _match(body, *found)
 
 
 def _match(body: Body, dot: Node, orders: tuple[Order, ...]) -> MatmulMatch | Refusal:

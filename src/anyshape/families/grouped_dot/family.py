@@ -12,7 +12,7 @@ from anyshape.families.grouped_dot.kernel import GroupedPlan, grouped_kernel
 from anyshape.families.grouped_dot.match import GroupedMatch, grouped_match
 from anyshape.ir.node import Node
 from anyshape.ir.rewrite import Refusal
-from anyshape.ops.dot import grouped_dot
+from anyshape.ops.known import GROUPED_DOT
 
 
 class GroupedDot(Family[GroupedMatch]):
@@ -21,7 +21,7 @@ class GroupedDot(Family[GroupedMatch]):
     name: ClassVar[str] = "grouped dot"
 
     def anchors(self, node: Node) -> bool:
-        return node.op is grouped_dot
+        return node.op is GROUPED_DOT
 
     def match(self, body: Body) -> GroupedMatch | Refusal:
         return grouped_match(body)

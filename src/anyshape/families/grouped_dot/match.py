@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from anyshape.analysis.epilogue import epilogue_orders
 from anyshape.analysis.matrix_sides import Side
 from anyshape.analysis.strided_view import StridedView, view_of
 from anyshape.families.body import Body
 from anyshape.families.dot.match import MatmulMatch, Panels
+from anyshape.families.followers import only_loop
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import param_index
 from anyshape.ir.rewrite import Refusal
-from anyshape.ops.dot import grouped_dot
-from anyshape.ops.movement import transpose
+from anyshape.ops.known import GROUPED_DOT, TRANSPOSE
 
 
 class GroupedMatch(NamedTuple):
@@ -29,17 +28,14 @@ class GroupedMatch(NamedTuple):
 
 def grouped_match(body: Body) -> GroupedMatch | Refusal:
     """The grouped dot of a body, or why it has no kernel of tiles."""
-    loops = body.loops
-    if len(loops) != 1 or loops[0].op is not grouped_dot:
-        return Refusal("it is not a single grouped dot")
-    (dot,) = loops
-    orders = epilogue_orders(dot, body.nodes)
-    if isinstance(orders, Refusal):
-        return orders
-    if any(orders.get(result.node) != orders[dot] for result in body.results):
-        return Refusal("a result is transposed, or does not depend on it")
+    found = only_loop(body, {GROUPED_DOT}, "grouped dot")
+    if isinstance(found, Refusal):
+        return found
+    dot, orders = found
+    if any(order != (0, 1) for order in orders):
+        return Refusal("a result is transposed")
     x, given, offsets = dot.operands
-    weights = view_of(given, lambda node: node.op is transpose and node in body.inside)
+    weights = view_of(given, lambda node: node.op is TRANSPOSE and node in body.inside)
     if any(map(body.computes, (x, weights.base, offsets))):
         return Refusal("an operand is computed inside the kernel")
     stored = body.is_constant(weights.base) and body.uses(weights.base) == 1
