@@ -95,6 +95,7 @@ def test_what_every_executable_says_a_compiled_module_says() -> None:
     fast.trim()
     assert fast.memory().specializations == 0
     assert fast.capabilities is fast.executable.capabilities
+    assert fast.kernels == fast.executable.kernels
     assert fast.as_text() == fast.executable.graph.as_text()
     fast.specialize(n=2)
     assert str(fast.explain(n=2)) == str(fast.executable.explain(n=2))

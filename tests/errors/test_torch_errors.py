@@ -361,6 +361,6 @@ def test_a_container_of_one_tensor_is_no_tensor() -> None:
     summed = ash.compile(SumOfNested(), PAIR)
     assert summed(*PAIR).tolist() == [[2.0] * 4] * 3
     assert message_of(InputError, lambda: summed(PAIR[0], PAIR[0])) == (
-        "input 'y' is built as one tensor or constant, the model was compiled with dict of 1\n"
+        "input 'y' has a Tensor, the model was compiled with a dict\n"
         "fix: pass 'y' in the same containers"
     )

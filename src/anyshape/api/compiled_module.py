@@ -24,6 +24,7 @@ from anyshape.execute import (
     Capabilities,
     Executable,
     ExecutableMemory,
+    KernelView,
     Specialization,
     StepRun,
 )
@@ -135,6 +136,11 @@ class CompiledModule:
     def capabilities(self) -> Capabilities:
         """What its executor is able to do."""
         return self._executable.capabilities
+
+    @property
+    def kernels(self) -> tuple[KernelView, ...]:
+        """Every kernel, to look at. See `Executable.kernels`."""
+        return self._executable.kernels
 
     def metrics(self) -> Metrics:
         """Counters of calls and of the cache of specializations."""

@@ -46,8 +46,10 @@ def lower_region(
 
 
 def _lowered(job: Job) -> Lowered:
-    staged = staged_node(job.region)
-    return _by_family(job) if staged is None else _staged(job.expanded(), staged)
+    if staged_node(job.region) is None:
+        return _by_family(job)
+    job = job.expanded()
+    return _staged(job, staged_node(job.region))
 
 
 def _by_family(job: Job) -> Lowered:
@@ -66,8 +68,9 @@ def _by_family(job: Job) -> Lowered:
     raise AssertionError("the last family takes what no other does")
 
 
-def _staged(job: Job, staged: Node) -> Lowered:
+def _staged(job: Job, staged: Node | None) -> Lowered:
     """Both ways to compute what is staged, of which sizes allow one."""
+    assert staged is not None, "expanding keeps it"
     as_a_whole, from_parts = (without_stages(job.region, staged, way) for way in range(2))
     whole = _by_family(replace(job, region=as_a_whole))
     own = replace(job, facts=whole.kernel.facts, sizes=whole.kernel.sizes, dims=whole.sizes)

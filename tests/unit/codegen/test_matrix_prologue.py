@@ -217,7 +217,7 @@ def test_level_two_divides_by_the_threads_of_the_machine() -> None:
     sizes = {Symbol(name): size for name, size in {"m": 8, "n": 768, "k": 5}.items()}
     for threads, tasks in (1, 3), (2, 2), (4, 4):
         _, step = schedule(graph, costs=MachineCosts(threads=threads)).steps  # no parts here
-        assert step.choices[0].tasks.evaluate(sizes) == tasks
+        assert step.lowered.of_graph(step.choices[0].tasks).evaluate(sizes) == tasks
 
 
 @pytest.mark.parametrize("executor", ["native", "stepwise"])

@@ -79,6 +79,6 @@ def _emit(function: Any) -> None:
 def test_questions_grow_with_the_parts(
     program: Callable[[int], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few, many = (asked(monkeypatch, program(parts)) for parts in (5, 10))
+    few, many = (asked(monkeypatch, program(parts)) for parts in (10, 20))
     assert len(many) <= 3 * len(few)
     assert max(many) <= MOST_STEPS

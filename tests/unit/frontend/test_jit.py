@@ -175,9 +175,9 @@ def test_many_threads_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
     run_passes = level_1.run_passes
 
-    def counted(*args: Any) -> Any:
+    def counted(*args: Any, **options: Any) -> Any:
         made.append(args)
-        return run_passes(*args)
+        return run_passes(*args, **options)
 
     monkeypatch.setattr(level_1, "run_passes", counted)
     scaled, _ = counting()
