@@ -25,10 +25,11 @@ def machine_of(elf_object: bytes) -> int:
 @pytest.mark.parametrize("family", GENERATED)
 @pytest.mark.parametrize("name", NAMED_TARGETS)
 def test_kernels_are_closed_objects(name: str, family: str) -> None:
-    """On x86 of one graph of each family: all others are compiled and run with guard pages."""
+    """Of one graph of each family on x86, where all others are compiled and run with guard pages;
+    of one in three elsewhere: they differ in dtypes and orders of operands."""
     target = NAMED_TARGETS[name]
     machine = AARCH64 if name == "aarch64-neon" else X86_64
-    graphs = FAMILIES[family]() if machine == AARCH64 else FAMILIES[family]()[:1]
+    graphs = FAMILIES[family]()[::3] if machine == AARCH64 else FAMILIES[family]()[:1]
     found = [kernel for graph in graphs for kernel, _ in kernels_of(graph, target.tiling)]
     for kernel in found:
         elf_object = compile_object(llvm_text(kernel, target), target)
