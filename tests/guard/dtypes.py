@@ -23,11 +23,15 @@ graph product(x: {dtype}[{lhs}], y: {dtype}[{rhs}]) -> {dtype}[{result}] {{
 """
 
 
+DEEPEST = 20_000
+"""Of products: deeper ones are computed in parts too, and are then several kernels."""
+
+
 def product(dtype: DType, order: str) -> Graph:
     lhs, rhs, result = order.replace("->", ",").split(",")
     attrs = f"contract=([{lhs.index('k')}], [{rhs.index('k')}])"
     attrs += ", batch=([0], [0])" if "z" in result else ""
-    axes = " ".join(f"{axis}: 0.." for axis in sorted({*lhs, *rhs}))
+    axes = " ".join(f"{axis}: 0..{DEEPEST * (axis == 'k') or ''}" for axis in sorted({*lhs, *rhs}))
     shapes = {"lhs": ", ".join(lhs), "rhs": ", ".join(rhs), "result": ", ".join(result)}
     return parse(PRODUCT.format(dtype=dtype, attrs=attrs, axes=axes, **shapes))
 
