@@ -69,8 +69,3 @@ def side_of(dot: Node, side: int, through: Through) -> Side:
     rank = dot.operands[side].tensor.rank
     free = tuple(axis for axis in range(rank) if axis not in (*batch, *depth))
     return Side(view_of(dot.operands[side], through), batch, depth, free)
-
-
-def reads_as_matrices(dot: Node, through: Through) -> bool:
-    """Whether both operands are matrices, or batches of them, when seen that way."""
-    return all(side_of(dot, side, through).is_matrix for side in range(2))

@@ -67,6 +67,7 @@ def compile_graph(
         refuse_host_nodes(passed.graph)
     whole = runs_whole(passed.graph)
     donation = passed.donation if whole else NOTHING_DONATED
+    assert whole or not passed.donation.input_orders, "arrays are laid out for one native call"
     make = _maker(options, choices, donation)
     executor = make(passed.graph) if whole else HostExecutor(passed.graph, make)
     executor = _remembering(graph, executor, choices)

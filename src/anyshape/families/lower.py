@@ -48,8 +48,10 @@ def lower_region(
 def _lowered(job: Job) -> Lowered:
     if staged_node(job.region) is None:
         return _by_family(job)
-    job = job.expanded()
-    return _staged(job, staged_node(job.region))
+    whole = job.expanded()
+    staged = staged_node(whole.region)
+    assert staged is not None, "it is no compound"
+    return _staged(whole, staged)
 
 
 def _by_family(job: Job) -> Lowered:
@@ -68,9 +70,8 @@ def _by_family(job: Job) -> Lowered:
     raise AssertionError("the last family takes what no other does")
 
 
-def _staged(job: Job, staged: Node | None) -> Lowered:
+def _staged(job: Job, staged: Node) -> Lowered:
     """Both ways to compute what is staged, of which sizes allow one."""
-    assert staged is not None, "expanding keeps it"
     as_a_whole, from_parts = (without_stages(job.region, staged, way) for way in range(2))
     whole = _by_family(replace(job, region=as_a_whole))
     own = replace(job, facts=whole.kernel.facts, sizes=whole.kernel.sizes, dims=whole.sizes)

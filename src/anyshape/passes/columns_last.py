@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from anyshape.analysis.constants import is_constant
 from anyshape.analysis.matrix_sides import Side, side_of
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
@@ -19,7 +20,7 @@ from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import lookup
 from anyshape.ir.rewrite.rebuild import CountingRebuilder, rebuild_graph
 from anyshape.ops.dot import DotAttrs
-from anyshape.ops.known import CONSTANT, DOT
+from anyshape.ops.known import DOT
 from anyshape.ops.movement import TransposeAttrs
 from anyshape.passes.infra import PassContext
 
@@ -42,7 +43,7 @@ class _Reorder(CountingRebuilder):
         if not lhs.depth or not rhs.free or lhs.size(lhs.free) == 1:
             return node.results
         orders = (*lhs.batch, *lhs.free, *lhs.depth), (*rhs.batch, *rhs.depth, *rhs.free)
-        stays = False, _is_constant(node.operands[1])
+        stays = False, is_constant(node.operands[1])
         moves = [
             not side.is_matrix and not stay and not _is_sorted(order)
             for side, order, stay in zip((lhs, rhs), orders, stays, strict=True)
@@ -59,10 +60,6 @@ class _Reorder(CountingRebuilder):
 def _is_sorted(order: tuple[int, ...]) -> bool:
     """Whether the operand has this order already, once it is in memory."""
     return list(order) == sorted(order)
-
-
-def _is_constant(value: Value) -> bool:
-    return value.node.op is CONSTANT
 
 
 def _reordered(

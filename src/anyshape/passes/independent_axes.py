@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
+from anyshape.analysis.constants import is_constant
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import Trait
@@ -20,7 +21,7 @@ from anyshape.ops.attention import AttentionAttrs
 from anyshape.ops.compound import NormAttrs
 from anyshape.ops.cumulative import CumulativeAttrs
 from anyshape.ops.dot import DotAttrs
-from anyshape.ops.known import BROADCAST, CAST, CONSTANT, RESHAPE, TRANSPOSE
+from anyshape.ops.known import BROADCAST, CAST, RESHAPE, TRANSPOSE
 from anyshape.ops.movement import AxesAttrs, AxisAttrs, PadAttrs, ShapeAttrs, TransposeAttrs
 from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
 from anyshape.passes.parts import Cut
@@ -184,7 +185,7 @@ def _free_axes(value: Value, attrs: DotAttrs, side: int) -> list[int]:
 def _is_constant(value: Value) -> bool:
     while value.node.op in (TRANSPOSE, RESHAPE, BROADCAST, CAST):
         value = value.node.operands[0]
-    return value.node.op is CONSTANT
+    return is_constant(value)
 
 
 BATCH, HEADS, QUERIES, WIDTH = range(4)  # axes of attention

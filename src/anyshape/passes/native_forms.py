@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from anyshape.families.body import LOOPS
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import PARAM, Trait
@@ -11,7 +12,6 @@ from anyshape.ir.types import TensorType
 from anyshape.ops.known import APPEND, CONSTANT, KERNEL, SEGMENT, TOKEN
 
 MAP = frozenset({Trait.ELEMENTWISE, Trait.INDEXED})
-LOOP = frozenset({Trait.REDUCTION, Trait.CONTRACTION, Trait.ROWWISE})
 
 GATHERED = frozenset({KERNEL, SEGMENT, APPEND})
 """Ops that stand for what is native already."""
@@ -28,7 +28,7 @@ def is_map(node: Node) -> bool:
 
 
 def is_loop(node: Node) -> bool:
-    return bool(node.op.traits & LOOP)
+    return bool(node.op.traits & LOOPS)
 
 
 def is_alone(node: Node) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from anyshape.analysis.constants import is_constant
 from anyshape.families.family import Lowered
 from anyshape.families.lower import Known, lower_region
 from anyshape.ir.node import Node, Region, Value
@@ -13,7 +14,6 @@ from anyshape.loop import Kernel
 from anyshape.lower.lookup import reading_panels
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import Tiling
-from anyshape.ops.source import ConstantAttrs
 from anyshape.plan.accesses import copied_from, overwritable
 from anyshape.plan.costs import Choice, Costing, MachineCosts, Ways
 from anyshape.plan.self_copies import copied_onto
@@ -96,10 +96,6 @@ class RegionLibrary:
         given = reading_panels(region, packed, self.facts) if packed else region
         lowered = lower_region(given, self.facts, constants, self.tiling, self._own)
         return replace(lowered, packed=packed) if packed else lowered
-
-
-def is_constant(value: Value) -> bool:
-    return isinstance(value.node.attrs, ConstantAttrs)
 
 
 def _accesses(kernels: Sequence[Kernel]) -> Accesses:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from anyshape.analysis.constants import is_constant
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision
@@ -19,7 +20,7 @@ from anyshape.lower.lookup import is_looked_up
 from anyshape.lower.packing import Packing
 from anyshape.ops.known import KERNEL
 from anyshape.ops.source import ConstantAttrs
-from anyshape.plan.regions import RegionLibrary, is_constant
+from anyshape.plan.regions import RegionLibrary
 
 SMALL = 1 << 20
 """Bytes of a table up to which a second one is no burden."""

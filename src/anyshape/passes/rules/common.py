@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import anyshape.ops  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from anyshape.analysis.constants import is_constant
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Value
 from anyshape.ir.opdef import AnyOp, all_ops
 from anyshape.ir.rewrite import Match, Refusal
 from anyshape.ir.types import TensorType
-from anyshape.ops.known import CONSTANT
 
 OPS: tuple[AnyOp, ...] = tuple(all_ops())
 """Every op, for rules that follow from what ops declare; the import above has registered them."""
@@ -21,10 +21,6 @@ def keeps_type(found: Match) -> Refusal | None:
     if found.same_type(found.root, found["x"]):
         return None
     return Refusal(f"x is {found['x'].type}, the result is {found.root.type}")
-
-
-def is_constant(value: Value) -> bool:
-    return value.node.op is CONSTANT
 
 
 def is_computed(value: Value) -> bool:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anyshape.analysis.constants import is_constant
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Match, Refusal, Rule, inline_region, is_splat, op
 from anyshape.ir.types import TensorType, Type
-from anyshape.passes.rules.common import is_constant
 
 
 def settle_sizes(node: Node, types: Sequence[Type], builder: Builder) -> None:

@@ -5,10 +5,11 @@ An op gets these laws by its entry alone; nothing here names an op.
 
 from __future__ import annotations
 
+from anyshape.analysis.constants import is_constant
 from anyshape.ir.attrs import schema
 from anyshape.ir.opdef import AnyOp, Trait
 from anyshape.ir.rewrite import Match, Refusal, Rule, Var, const, op
-from anyshape.passes.rules.common import OPS, is_computed, is_constant, keeps_type
+from anyshape.passes.rules.common import OPS, is_computed, keeps_type
 
 x = Var("x")
 
