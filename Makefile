@@ -33,7 +33,7 @@ lint: $(VENV)/.test-deps  ## style, formatting, types, layers
 	$(VENV)/bin/lint-imports --no-logo
 
 unit: $(VENV)/.test-deps $(VENV)/.weights  ## the tests only; make unit ARGS="-k machine"
-	$(PY) -m pytest -n $(JOBS) $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 format: $(VENV)/.test-deps  ## rewrite the sources in the project's style
 	$(PY) -m ruff check --fix
