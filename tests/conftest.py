@@ -1,7 +1,26 @@
-"""What holds for all tests: nothing is measured, so that every choice is the same on every run, and
-whoever compiles does so alone, because the CPUs are busy with other tests."""
+"""What holds for all tests: nothing is measured, so that every choice is the same on every run;
+whoever compiles does so alone, because the CPUs are busy with other tests; and compiled kernels are
+kept in a folder of this run, so that no run depends on what another one left."""
 
 import os
+import shutil
+import tempfile
+
+import pytest
 
 os.environ["ANYSHAPE_CALIBRATE"] = "0"
 os.environ["ANYSHAPE_COMPILE_JOBS"] = "1"
+
+_OWN_CACHE = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The processes that share a run inherit its folder."""
+    if "ANYSHAPE_CACHE_DIR" not in os.environ:
+        config.stash[_OWN_CACHE] = tempfile.mkdtemp(prefix="anyshape-tests-")
+        os.environ["ANYSHAPE_CACHE_DIR"] = config.stash[_OWN_CACHE]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if folder := config.stash.get(_OWN_CACHE, None):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -56,7 +56,8 @@ def object_key(source: Source, target: Target, tuning: Tuning) -> str:
 class ObjectCache:
     """Entries in one folder, shared by any number of threads and processes.
 
-    When the files exceed `max_bytes`, those not used for longest go first.
+    When the files exceed `max_bytes`, those not used for longest go first. Who stores looks at all
+    of them only now and then (`_is_due`), so they may exceed it by a hundredth for a while.
     """
 
     folder: Path
@@ -79,7 +80,8 @@ class ObjectCache:
         try:
             with open_private_folder(self.folder, create=True) as folder:
                 write_file(folder, key + _SUFFIX, encode_entry(key, elf_object))
-                _evict(folder, self.max_bytes)
+                if _is_due(key, len(elf_object), self.max_bytes):
+                    _evict(folder, self.max_bytes)
         except OSError as error:
             self._complain(error)
 
@@ -140,6 +142,19 @@ class _File:
     modified: float
     name: str
     size: int
+
+
+def _is_due(key: str, size: int, max_bytes: int) -> bool:
+    """Whether the folder should be looked through after `size` bytes were stored under `key`.
+
+    That takes as long as there are files, so it happens about once per 1/256 of `max_bytes` stored,
+    whichever processes store it, and nothing is remembered between them: keys are hashes, and the
+    larger an entry, the more of all keys mean yes.
+    """
+    return int(key[:8], 16) * max_bytes <= size * _LOOKS_PER_CONTENT << 32
+
+
+_LOOKS_PER_CONTENT = 256
 
 
 def _evict(folder: int, max_bytes: int) -> None:

@@ -1,6 +1,7 @@
 """The disk cache: what a key depends on, and everything that can be wrong with a folder."""
 
 import errno
+import hashlib
 import logging
 import os
 import random
@@ -363,7 +364,34 @@ def test_an_entry_larger_than_the_cache_is_not_kept(tmp_path: Path):
     assert os.listdir(cache.folder) == []
 
 
+def keys(count: int) -> list[str]:
+    return [hashlib.sha256(str(number).encode()).hexdigest() for number in range(count)]
+
+
+def test_files_are_not_looked_through_each_time_one_is_stored(
+    cache: ObjectCache, monkeypatch: pytest.MonkeyPatch
+):
+    looks = 0
+
+    def counted(folder: int, max_bytes: int) -> None:
+        nonlocal looks
+        looks += 1
+
+    monkeypatch.setattr("anyshape.codegen.cache._evict", counted)
+    for key in keys(300):
+        cache.store(key, CODE)
+    assert looks <= 1
+
+
+def test_the_files_never_exceed_the_limit_by_much(tmp_path: Path):
+    cache = ObjectCache(tmp_path / "objects", max_bytes=300_000)
+    for key in keys(1000):
+        cache.store(key, bytes(500))
+        assert sum(file.stat().st_size for file in os.scandir(cache.folder)) <= 310_000
+
+
 def test_files_of_dead_writers_are_removed(cache: ObjectCache):
+    cache.max_bytes = 10 * len(encode_entry(KEY, CODE))
     cache.store(KEY, CODE)
     old, new = cache.folder / "1-old.partial", cache.folder / "2-new.partial"
     for path in (old, new):
