@@ -120,7 +120,7 @@ NEUTRAL = [
 @pytest.mark.parametrize(("op", "dtype"), NEUTRAL)
 def test_neutral(op: Op, dtype: DType, evaluator: Evaluator) -> None:
     (x,) = operands(dtype, 1)
-    neutral = np.array(op.neutral, dtype.numpy)
+    neutral = np.array(op.neutral_in(dtype), dtype.numpy)
     found = compute(evaluator, lambda b, x, n: b.emit(op.name, x, n), x, neutral)
     assert_equal(found, x, op)
 

@@ -9,10 +9,13 @@ or effects have one `type_rule` instead of the two.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import numpy as np
 
 from anyshape.base.errors import OperandError, UnknownOpError
 from anyshape.ir.attrs import A, Attrs
@@ -136,7 +139,9 @@ class OpDef(Generic[A]):
     decompose: Decompose[A] | None = None
     regions: tuple[str, ...] = ()
     traits: frozenset[Trait] = frozenset()
-    neutral: float | None = None  # f(x, neutral) = x
+    neutral: float | None = None  # f(x, neutral) = x; infinite for extrema, of any dtype
+    ufunc: np.ufunc | None = None  # of elementwise ops that NumPy has, and can reduce with
+    combine: AnyOp | None = None  # the op of two that it puts elements together with
     cost: int = 1  # for each element of the result, in additions; what costs 1 is not worth keeping
     generated: bool = False  # an elementwise primitive that code generation has under its name
     public: bool = False  # users have a function, a method and PyTorch's op of this name
@@ -153,6 +158,14 @@ class OpDef(Generic[A]):
 
     def has(self, trait: Trait) -> bool:
         return trait in self.traits
+
+    def neutral_in(self, dtype: DType) -> float | int | bool:
+        """The neutral element in a dtype: of extrema the lowest or the highest there is."""
+        neutral = self.neutral
+        assert neutral is not None, f"{self.name} has no neutral element"
+        if neutral == -math.inf:
+            return dtype.lowest
+        return dtype.highest if neutral == math.inf else dtype.numpy.type(neutral).item()
 
     def __repr__(self) -> str:
         return f"OpDef({self.name})"

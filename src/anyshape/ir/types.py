@@ -7,6 +7,7 @@ there are no -1s and no strings.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +44,20 @@ class DType:
     @property
     def itemsize(self) -> int:
         return self.numpy.itemsize
+
+    @property
+    def lowest(self) -> float | int | bool:
+        """No element is less; the neutral element of a maximum."""
+        if self.is_float:
+            return -math.inf
+        return int(np.iinfo(self.numpy).min) if self.is_integer else False
+
+    @property
+    def highest(self) -> float | int | bool:
+        """No element is greater; the neutral element of a minimum."""
+        if self.is_float:
+            return math.inf
+        return int(np.iinfo(self.numpy).max) if self.is_integer else True
 
     def __getitem__(self, shape: ShapeItem | tuple[ShapeItem, ...]) -> TensorType:
         items = shape if isinstance(shape, tuple) else (shape,)

@@ -8,10 +8,10 @@ shapes. Values are scalars: how many of them are computed at once is the emitter
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from anyshape.ir.opdef import lookup
 from anyshape.ir.types import DType, Shape, bool_, i64
 from anyshape.sym import Dim, Predicate, Symbol, ceildiv, product
 
@@ -316,15 +316,11 @@ def workspace_bytes(scratch: Buffer) -> Dim:
     return ceildiv(scratch.bytes, CACHE_LINE) * CACHE_LINE
 
 
-NEUTRAL_FLOAT = {"add": 0.0, "mul": 1.0, "maximum": -math.inf, "minimum": math.inf}
+COMBINE = ("add", "mul", "maximum", "minimum")
+COMBINE_BOOL = ("logical_and", "logical_or", *COMBINE)
+"""What accumulators of numbers and of booleans combine with."""
 
 
 def neutral(op: str, dtype: DType) -> Literal:
     """What an accumulator of `op` starts from."""
-    if dtype.is_float:
-        return Literal.of(NEUTRAL_FLOAT[op], dtype)
-    if dtype is bool_:
-        return Literal.of(op in ("logical_and", "minimum", "mul"), dtype)
-    bound = 1 << (dtype.bits - (dtype.kind == "int"))
-    lowest = -bound if dtype.kind == "int" else 0
-    return Literal.of({"add": 0, "mul": 1, "maximum": lowest, "minimum": bound - 1}[op], dtype)
+    return Literal.of(lookup(op).neutral_in(dtype), dtype)

@@ -32,7 +32,8 @@ from anyshape.ir.text.values import read_dtype, read_shape
 from anyshape.ir.types import Shape, bool_
 from anyshape.loop.ir import (
     COLUMN,
-    NEUTRAL_FLOAT,
+    COMBINE,
+    COMBINE_BOOL,
     NEVER,
     ROW,
     STACK_BYTES,
@@ -57,7 +58,6 @@ from anyshape.loop.scalar_parser import Locals, ScalarParser
 from anyshape.sym import Dim, Fact, Facts, Symbol, read_axis, read_dim, read_predicate
 
 _HINT = "compare with what kernel.as_text() prints; anyshape/loop/parser.py has the grammar"
-_COMBINE_BOOL = ("logical_and", "logical_or", "add", "mul", "maximum", "minimum")
 
 T = TypeVar("T")
 
@@ -192,7 +192,7 @@ class _Parser(ScalarParser):
         self.cursor.expect(":")
         dtype = read_dtype(self.cursor)
         token = self.cursor.expect_kind(TokenKind.NAME, "an op")
-        ops = _COMBINE_BOOL if dtype is bool_ else tuple(NEUTRAL_FLOAT)
+        ops = COMBINE_BOOL if dtype is bool_ else COMBINE
         if token.text not in ops:
             hint = f"one of {', '.join(ops)}"
             self.cursor.fail(f"'{token.text}' combines no {dtype}", hint, token)

@@ -6,29 +6,37 @@ In parts, a task walks along one part of the axis, and adds the totals of those 
 from __future__ import annotations
 
 from anyshape.ir.node import Node
+from anyshape.ir.opdef import lookup
 from anyshape.loop import Scalar
 from anyshape.loop.ir import Index
 from anyshape.lower.context import RULES, Conditions, Lowering, rule
-from anyshape.lower.reduce import COMBINE as FUNCTIONS
-from anyshape.ops.cumulative import CumulativeAttrs, running_dtype
+from anyshape.lower.reduce import combine_of
+from anyshape.ops.cumulative import (
+    CumulativeAttrs,
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    running_dtype,
+)
 from anyshape.ops.parts import PartCumulativeAttrs
 from anyshape.sym import Dim, Symbol, minimum
 
-COMBINE = {"cumsum": "add", "cumprod": "mul", "cummax": "maximum", "cummin": "minimum"}
 PART = Symbol("p")
 
 
 def cumulative(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
     """The total so far, at the index that the loop around has come to."""
     attrs, dtype = node.attrs_as(CumulativeAttrs), node.result().tensor.dtype
-    wide = running_dtype(node.op.name, dtype)
+    combine = combine_of(node)
+    wide = running_dtype(lookup(combine), dtype)
     value = low.cast(low.at(node.operands[0], index, conditions), wide)
-    total = low.running(COMBINE[node.op.name], value, exclusive=attrs.exclusive)
+    total = low.running(combine, value, exclusive=attrs.exclusive)
     return low.cast(total, dtype)
 
 
-for _name in COMBINE:
-    RULES[_name] = cumulative
+for _op in (cumsum, cumprod, cummax, cummin):
+    RULES[_op.name] = cumulative
 
 
 @rule("part_cumulative")
@@ -36,7 +44,7 @@ def part_cumulative(low: Lowering, node: Node, index: Index, conditions: Conditi
     """The total within the part so far, and those of the parts before the one that the task is."""
     attrs, dtype = node.attrs_as(PartCumulativeAttrs), node.result().tensor.dtype
     x, totals = node.operands
-    wide, op = totals.tensor.dtype, FUNCTIONS[attrs.function]
+    wide, op = totals.tensor.dtype, attrs.combine
     part, row = Dim.of(PART), (*index[: attrs.axis], *index[attrs.axis + 1 :])
     others = attrs.parts - 1 - part if attrs.reverse else part
 

@@ -16,7 +16,7 @@ from anyshape.loop import Number, Scalar
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Conditions, Lowering, rule
 from anyshape.lower.movement import delinear
-from anyshape.lower.reduce import COMBINE, index_if_best
+from anyshape.lower.reduce import index_if_best
 from anyshape.ops.known import STAGED
 from anyshape.ops.parts import (
     PartCumulativeAttrs,
@@ -78,7 +78,7 @@ def part_reduce(low: Lowering, node: Node, index: Index, conditions: Conditions)
 
     extents = [extent, *(shape[axis] for axis in others)]
     sides = (dim for test in conditions for dim in test.sides)
-    return low.accumulate(COMBINE[attrs.function], attrs.dtype, extents, (*index, *sides), element)
+    return low.accumulate(attrs.combine, attrs.dtype, extents, (*index, *sides), element)
 
 
 @rule("part_index")

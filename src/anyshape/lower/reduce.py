@@ -12,16 +12,19 @@ from anyshape.loop.merge import flattened, step_of
 from anyshape.loop.rewrite import accesses
 from anyshape.lower.context import RULES, Conditions, Lowering, rule
 from anyshape.lower.movement import delinear
-from anyshape.ops.known import ARGMAX
-from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
+from anyshape.ops.reduce import REDUCTIONS, ArgReduceAttrs, ReduceAttrs
 from anyshape.sym import Dim, product
 
-COMBINE = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
+
+def combine_of(node: Node) -> str:
+    """The op of two that its elements are put together with."""
+    assert node.op.combine is not None, f"{node.op.name} combines nothing"
+    return node.op.combine.name
 
 
 def reduction(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
     dtype = node.result().tensor.dtype
-    total = combined(low, node, index, conditions, COMBINE[node.op.name], wide_of(dtype))
+    total = combined(low, node, index, conditions, combine_of(node), wide_of(dtype))
     return low.cast(total, dtype)
 
 
@@ -91,15 +94,15 @@ def _kept(attrs: ReduceAttrs, rank: int, index: Index) -> list[Dim]:
     return [i for i, axis in zip(index, axes, strict=True) if axis not in attrs.axes]
 
 
-for _name in COMBINE:
-    RULES[_name] = reduction
+for _op in REDUCTIONS.values():
+    RULES[_op.name] = reduction
 
 
 @rule("mean")
 def mean(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
     dtype = node.result().tensor.dtype
     wide = wide_of(dtype)
-    total = combined(low, node, index, conditions, "add", wide)
+    total = combined(low, node, index, conditions, combine_of(node), wide)
     (x,) = node.operands
     axes = node.attrs_as(ReduceAttrs).axes
     number = low.let(Number(product(x.tensor.shape[axis] for axis in axes)))
@@ -120,9 +123,8 @@ def arg_reduction(low: Lowering, node: Node, index: Index, conditions: Condition
     def element(chosen: list[Dim]) -> Scalar:
         return low.at(x, (*kept[:axis], *chosen, *kept[axis:]), conditions)
 
-    op = "maximum" if node.op is ARGMAX else "minimum"
     known = (*kept, *_sides(conditions))
-    best = low.accumulate(op, dtype, extent, known, element)
+    best = low.accumulate(combine_of(node), dtype, extent, known, element)
 
     def candidate(chosen: list[Dim]) -> Scalar:
         return index_if_best(low, element(chosen), best, chosen[0])

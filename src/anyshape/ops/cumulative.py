@@ -8,7 +8,7 @@ neutral element: 0, 1, or the lowest or highest number for extrema. A NaN stays 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,9 @@ import numpy as np
 
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
-from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
+from anyshape.ir.opdef import AnyOp, Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import NUMERIC, Array, DType, Shape, f32, f64, wide_of
-from anyshape.ops.elementwise import widened
-from anyshape.ops.reduce import highest, lowest
+from anyshape.ops.elementwise import add, maximum, minimum, mul, ufunc_of, widened
 from anyshape.ops.rules import SameDType
 
 
@@ -40,25 +39,23 @@ def cumulative_shape(
     return (shapes[0],)
 
 
-def running_dtype(op: str, dtype: DType) -> DType:
-    """What running totals are kept in, by the op's name or that of its function."""
-    if not dtype.is_float or op in ("cummax", "cummin", "max", "min"):
+def running_dtype(combine: AnyOp, dtype: DType) -> DType:
+    """What running totals are kept in: extrema are elements themselves, and never rounded."""
+    if not dtype.is_float or combine.has(Trait.IDEMPOTENT):
         return dtype
     return f64 if dtype is f32 else wide_of(dtype)
 
 
-def cumulative(
-    name: str, function: np.ufunc, start: Callable[[DType], float | int | bool]
-) -> OpDef[CumulativeAttrs]:
-    """Combines what comes before with a function of two."""
+def cumulative(name: str, combine: AnyOp) -> OpDef[CumulativeAttrs]:
+    """Combines what comes before with an op of two."""
 
     def reference(call: Call[CumulativeAttrs]) -> Array:
         attrs, narrow = call.attrs, call.result.dtype
-        neutral = start(narrow)
+        neutral, function = combine.neutral_in(narrow), ufunc_of(combine)
 
         def combined(x: Array) -> Any:
             walked = np.flip(x, attrs.axis) if attrs.reverse else x
-            wide = x.dtype if x.dtype != np.float32 else running_dtype(name, narrow).numpy
+            wide = x.dtype if x.dtype != np.float32 else running_dtype(combine, narrow).numpy
             totals = function.accumulate(walked, axis=attrs.axis, dtype=wide)
             if attrs.exclusive:
                 totals = moved_on(totals, attrs.axis, neutral)
@@ -75,6 +72,7 @@ def cumulative(
             cumulative_shape,
             reference=reference,
             traits=frozenset({Trait.ROWWISE}),
+            combine=combine,
         )
     )
 
@@ -86,15 +84,7 @@ def moved_on(totals: Array, axis: int, first: float | int | bool) -> Array:
     return np.concatenate([head, np.take(totals, range(size - 1), axis)], axis)
 
 
-def _zero(_: DType) -> int:
-    return 0
-
-
-def _one(_: DType) -> int:
-    return 1
-
-
-cumsum = cumulative("cumsum", np.add, _zero)
-cumprod = cumulative("cumprod", np.multiply, _one)
-cummax = cumulative("cummax", np.maximum, lowest)
-cummin = cumulative("cummin", np.minimum, highest)
+cumsum = cumulative("cumsum", add)
+cumprod = cumulative("cumprod", mul)
+cummax = cumulative("cummax", maximum)
+cummin = cumulative("cummin", minimum)

@@ -16,7 +16,7 @@ from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import NUMERIC, Array, DType, Shape, i32, i64
-from anyshape.ops.elementwise import widened
+from anyshape.ops.elementwise import add, widened
 from anyshape.ops.rules import SameDType, check_allowed, check_same
 from anyshape.sym import Dim
 
@@ -94,6 +94,7 @@ dot = register(
         dot_shape,
         reference=_dot,
         traits=frozenset({Trait.CONTRACTION}),
+        combine=add,
     )
 )
 

@@ -18,7 +18,7 @@ from anyshape.base.errors import DTypeError
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Value
-from anyshape.ir.opdef import Call, Decompose, OpDef, Signature, Trait, register
+from anyshape.ir.opdef import AnyOp, Call, Decompose, OpDef, Signature, Trait, register
 from anyshape.ir.types import (
     ALL_DTYPES,
     FLOATS,
@@ -116,10 +116,17 @@ def binary(
             reference=lambda call: widened(function, call),
             traits=frozenset((Trait.ELEMENTWISE, *traits)),
             neutral=neutral,
+            ufunc=function if isinstance(function, np.ufunc) else None,
             cost=cost,
             generated=generated,
         )
     )
+
+
+def ufunc_of(op: AnyOp) -> np.ufunc:
+    """NumPy's function of two, which can also reduce, accumulate and update in place."""
+    assert op.ufunc is not None, f"NumPy has no ufunc {op.name}"
+    return op.ufunc
 
 
 def _erf(x: Array) -> Array:
@@ -194,8 +201,8 @@ div = _binary("div", np.divide, FLOATS, cost=5)
 floordiv = _binary("floordiv", _floordiv, cost=20)
 mod = _binary("mod", np.mod, cost=20)
 pow_ = _binary("pow", np.power, FLOATS, cost=50)
-maximum = _binary("maximum", np.maximum, NUMERIC, LATTICE)
-minimum = _binary("minimum", np.minimum, NUMERIC, LATTICE)
+maximum = _binary("maximum", np.maximum, NUMERIC, LATTICE, neutral=-math.inf)
+minimum = _binary("minimum", np.minimum, NUMERIC, LATTICE, neutral=math.inf)
 logical_and = _binary("logical_and", np.logical_and, (bool_,), LATTICE, neutral=1)
 logical_or = _binary("logical_or", np.logical_or, (bool_,), LATTICE, neutral=0)
 bitwise_and = _binary("bitwise_and", np.bitwise_and, INTEGERS, LATTICE)

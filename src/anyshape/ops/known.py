@@ -20,8 +20,8 @@ from anyshape.ops import (
     source,
 )
 
+ADD: Final = elementwise.add
 APPEND: Final = movement.append
-ARGMAX: Final = reduce.argmax
 ATTENTION: Final = attention.attention
 BROADCAST: Final = movement.broadcast
 CAST: Final = elementwise.cast
@@ -35,6 +35,7 @@ GROUPED_DOT: Final = dot.grouped_dot
 IOTA: Final = source.iota
 KERNEL: Final = kernel.kernel
 LE: Final = elementwise.le
+LOGICAL_AND: Final = elementwise.logical_and
 MEAN: Final = reduce.mean
 RESHAPE: Final = movement.reshape
 SCATTER_ALONG: Final = scatter.scatter_along

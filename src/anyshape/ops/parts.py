@@ -23,21 +23,15 @@ import numpy as np
 
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
-from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
+from anyshape.ir.opdef import Call, OpDef, Signature, Trait, lookup, register
 from anyshape.ir.types import Array, DType, Shape, i64
 from anyshape.ops.cumulative import moved_on
 from anyshape.ops.dot import DotAttrs, dot_shape, free_axes
-from anyshape.ops.reduce import highest, lowest
+from anyshape.ops.elementwise import ufunc_of
 from anyshape.sym import Dim, product
 
-Combine = Literal["sum", "prod", "max", "min"]
-
-FUNCTIONS: dict[str, np.ufunc] = {
-    "sum": np.add,
-    "prod": np.multiply,
-    "max": np.maximum,
-    "min": np.minimum,
-}
+Combine = Literal["add", "mul", "maximum", "minimum"]
+"""The names of ops of two that elements are put together with."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +39,7 @@ class PartReduceAttrs(Attrs):
     """Which axes are combined how, and in which dtype. The first of them is divided; or, if they
     are `flat`, all as one: they are neighbours then."""
 
-    function: Combine
+    combine: Combine
     axes: tuple[int, ...]
     parts: Dim
     length: Dim
@@ -75,7 +69,7 @@ class PartDotAttrs(DotAttrs):
 class PartCumulativeAttrs(Attrs):
     """As of a cumulative op, with the number of parts of its axis."""
 
-    function: Combine
+    combine: Combine
     axis: int
     parts: Dim
     length: Dim
@@ -88,11 +82,6 @@ class StagedAttrs(Attrs):
     """How many parts there are; 0 if the axis is not divided."""
 
     parts: Dim
-
-
-def neutral_of(op: str, dtype: DType) -> float | int | bool:
-    starts = {"max": lowest(dtype), "min": highest(dtype), "prod": 1}
-    return starts.get(op, 0)
 
 
 def divided_size(shape: Shape, attrs: PartReduceAttrs) -> Dim:
@@ -122,12 +111,13 @@ def _part_reduce(call: Call[PartReduceAttrs]) -> Array:
         size = math.prod(x.shape[axis] for axis in axes)
         x, axes = x.reshape((*before, size, *after)), axes[:1]
     length = attrs.length.evaluate({})
-    start = neutral_of(attrs.function, dtype)
+    combine = lookup(attrs.combine)
+    start, function = combine.neutral_in(dtype), ufunc_of(combine)
 
     def total(part: int) -> Any:
         stop = min((part + 1) * length, x.shape[axes[0]])
         chosen = np.take(x, range(part * length, stop), axes[0]).astype(dtype.numpy)
-        return FUNCTIONS[attrs.function].reduce(chosen, axis=axes, initial=start, dtype=dtype.numpy)
+        return function.reduce(chosen, axis=axes, initial=start, dtype=dtype.numpy)
 
     totals = [np.asarray(total(part)) for part in range(attrs.parts.evaluate({}))]
     shape = tuple(int(dim) for dim in call.result.shape)
@@ -163,7 +153,7 @@ def part_index_shape(
 def _part_index(call: Call[PartIndexAttrs]) -> Array:
     x, extrema = call.args
     rows, length = np.moveaxis(x, call.attrs.axis, 0), call.attrs.length.evaluate({})
-    found = np.full(extrema.shape, highest(i64), np.int64)
+    found = np.full(extrema.shape, i64.highest, np.int64)
     for part, best in enumerate(extrema):
         inside = rows[part * length : (part + 1) * length]
         is_best = (inside == best) | (np.isnan(inside) if x.dtype.kind == "f" else False)
@@ -247,8 +237,8 @@ def _part_cumulative(call: Call[PartCumulativeAttrs]) -> Array:
     x, totals = call.args
     attrs, dtype, length = call.attrs, call.result.dtype, call.attrs.length.evaluate({})
     rows = np.moveaxis(x, attrs.axis, 0).astype(totals.dtype)
-    function, found = FUNCTIONS[attrs.function], np.empty_like(rows)
-    start = neutral_of(attrs.function, dtype)
+    combine, found = lookup(attrs.combine), np.empty_like(rows)
+    start, function = combine.neutral_in(dtype), ufunc_of(combine)
     for part in range(len(totals)):
         place = slice(part * length, (part + 1) * length)
         walked = np.flip(rows[place], 0) if attrs.reverse else rows[place]

@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, cast
 
 import numpy as np
 
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
-from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
+from anyshape.ir.opdef import AnyOp, Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import ALL_DTYPES, FLOATS, NUMERIC, Array, DType, Shape, bool_, i64
-from anyshape.ops.elementwise import widened
+from anyshape.ops.elementwise import add, maximum, minimum, mul, ufunc_of, widened
 from anyshape.ops.rules import FixedDType, SameDType
 from anyshape.sym import Dim
 
@@ -61,42 +61,15 @@ def arg_reduce_shape(
     return (_drop(shapes[0], (attrs.axis,), attrs.keepdims),)
 
 
-def lowest(dtype: DType) -> float | int | bool:
-    """Neutral element of maximum."""
-    if dtype is bool_:
-        return False
-    return -np.inf if dtype.is_float else int(np.iinfo(dtype.numpy).min)
-
-
-def highest(dtype: DType) -> float | int | bool:
-    """Neutral element of minimum."""
-    if dtype is bool_:
-        return True
-    return np.inf if dtype.is_float else int(np.iinfo(dtype.numpy).max)
-
-
-def _zero(_: DType) -> float | int | bool:
-    return 0
-
-
-def _one(_: DType) -> float | int | bool:
-    return 1
-
-
-def reduction(
-    name: str,
-    function: Callable[..., Any],
-    allowed: tuple[DType, ...],
-    initial: Callable[[DType], float | int | bool],
-) -> OpDef[ReduceAttrs]:
-    """Combines the elements along `axes` starting from a neutral element."""
+def reduction(name: str, combine: AnyOp, allowed: tuple[DType, ...]) -> OpDef[ReduceAttrs]:
+    """Combines the elements along `axes`, starting from the neutral element."""
 
     def reference(call: Call[ReduceAttrs]) -> Array:
         axes, keepdims = call.attrs.axes, call.attrs.keepdims
-        start = initial(call.result.dtype)
+        start, function = combine.neutral_in(call.result.dtype), ufunc_of(combine)
 
         def combined(x: Array) -> Any:
-            return function(x, axis=axes, keepdims=keepdims, initial=start)
+            return function.reduce(x, axis=axes, dtype=x.dtype, keepdims=keepdims, initial=start)
 
         return widened(combined, call)
 
@@ -109,11 +82,12 @@ def reduction(
             reduce_shape,
             reference=reference,
             traits=frozenset({Trait.REDUCTION}),
+            combine=combine,
         )
     )
 
 
-def arg_reduction(name: str, function: Callable[..., Any]) -> OpDef[ArgReduceAttrs]:
+def arg_reduction(name: str, combine: AnyOp, function: Callable[..., Any]) -> OpDef[ArgReduceAttrs]:
     """The index of an extremum along one axis."""
 
     def reference(call: Call[ArgReduceAttrs]) -> Array:
@@ -129,24 +103,20 @@ def arg_reduction(name: str, function: Callable[..., Any]) -> OpDef[ArgReduceAtt
             arg_reduce_shape,
             reference=reference,
             traits=frozenset({Trait.REDUCTION}),
+            combine=combine,
         )
     )
 
 
-def _wrapping_sum(x: Array, **options: Any) -> Any:
-    return np.sum(x, dtype=x.dtype, **options)
+sum_ = reduction("sum", add, NUMERIC)
+prod = reduction("prod", mul, NUMERIC)
+max_ = reduction("max", maximum, (*NUMERIC, bool_))
+min_ = reduction("min", minimum, (*NUMERIC, bool_))
+argmax = arg_reduction("argmax", maximum, np.argmax)
+argmin = arg_reduction("argmin", minimum, np.argmin)
 
-
-def _wrapping_prod(x: Array, **options: Any) -> Any:
-    return np.prod(x, dtype=x.dtype, **options)
-
-
-sum_ = reduction("sum", _wrapping_sum, NUMERIC, _zero)
-prod = reduction("prod", _wrapping_prod, NUMERIC, _one)
-max_ = reduction("max", np.max, (*NUMERIC, bool_), lowest)
-min_ = reduction("min", np.min, (*NUMERIC, bool_), highest)
-argmax = arg_reduction("argmax", np.argmax)
-argmin = arg_reduction("argmin", np.argmin)
+REDUCTIONS: Final = {cast(AnyOp, op.combine).name: op for op in (sum_, prod, max_, min_)}
+"""By the name of the op of two that each of them combines with."""
 
 
 def _mean(call: Call[ReduceAttrs]) -> Array:
@@ -168,6 +138,7 @@ mean = register(
         reduce_shape,
         reference=_mean,
         traits=frozenset({Trait.REDUCTION}),
+        combine=add,
         doc="A sum divided by the count; NaN over no elements.",
     )
 )

@@ -14,8 +14,9 @@ import numpy as np
 from anyshape.base.errors import DTypeError
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
-from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
+from anyshape.ir.opdef import AnyOp, Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import INTEGERS, Array, DType, Shape, bool_, dtype_of, wide_of
+from anyshape.ops import elementwise
 from anyshape.ops.indexing import along, along_shape, checked_indices, gather_shape
 from anyshape.ops.movement import AxisAttrs
 from anyshape.ops.rules import check_allowed
@@ -69,9 +70,13 @@ def scatter_along_shape(
     return (x,)
 
 
-_COMBINE: dict[Combine, Any] = {
-    "add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
-}  # fmt: skip
+COMBINE: dict[Combine, AnyOp] = {
+    "add": elementwise.add,
+    "mul": elementwise.mul,
+    "max": elementwise.maximum,
+    "min": elementwise.minimum,
+}
+"""The op of two by the word for it; "set" has none."""
 
 
 def _put(x: Array, places: Any, updates: Array, combine: Combine) -> Array:
@@ -83,7 +88,7 @@ def _put(x: Array, places: Any, updates: Array, combine: Combine) -> Array:
     wide = wide_of(dtype_of(x)).numpy
     target = x.astype(wide)
     with np.errstate(all="ignore"):
-        _COMBINE[combine].at(target, places, updates.astype(wide))
+        elementwise.ufunc_of(COMBINE[combine]).at(target, places, updates.astype(wide))
         return target.astype(x.dtype)
 
 

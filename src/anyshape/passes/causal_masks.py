@@ -24,7 +24,7 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import bool_, i32, i64
 from anyshape.ops.attention import AttentionAttrs
-from anyshape.ops.known import ATTENTION, GE, LE
+from anyshape.ops.known import ADD, ATTENTION, BROADCAST, GE, IOTA, LE, LOGICAL_AND, RESHAPE
 from anyshape.ops.source import ConstantAttrs, DimAttrs
 from anyshape.passes.infra import PassContext
 from anyshape.sym import Dim
@@ -68,15 +68,17 @@ class _Recogniser(Rebuilder):
 
 
 def _conjuncts(mask: Value) -> Iterator[Value]:
-    """Conditions that all must hold, each in a shape of its own."""
-    match mask.node.op.name:
-        case "broadcast":
-            yield from _conjuncts(mask.node.operands[0])
-        case "logical_and":
-            for operand in mask.node.operands:
-                yield from _conjuncts(operand)
-        case _:
-            yield mask
+    """Conditions that all must hold, each once and in a shape of its own."""
+    waiting, seen = [mask], set[Value]()
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value.node.op in (BROADCAST, LOGICAL_AND):
+            waiting += reversed(value.node.operands)
+        else:
+            yield value
 
 
 def _together(parts: list[Value], mask: Value, builder: Builder) -> Value:
@@ -112,21 +114,17 @@ def _offset(value: Value, axis: int, size: Dim) -> Dim | None:
 
 def _offset_in_row(value: Value) -> Dim | None:
     """The same for a value with one axis that counts, however many others there are of size 1."""
-    node = value.node
-    match node.op.name:
-        case "reshape":
-            return _offset_in_row(node.operands[0])
-        case "iota":
-            return Dim.of(0) if value.tensor.rank == 1 else None
-        case "add":
-            x, y = node.operands
-            for row, number in ((x, y), (y, x)):
-                start, more = _offset_in_row(row), _size(number)
-                if start is not None and more is not None:
-                    return start + more
+    offset = Dim.of(0)
+    while value.node.op in (RESHAPE, ADD):
+        if value.node.op is RESHAPE:
+            (value,) = value.node.operands
+            continue
+        x, y = value.node.operands
+        row, number = (x, _size(y)) if _size(x) is None else (y, _size(x))
+        if number is None:
             return None
-        case _:
-            return None
+        value, offset = row, offset + number
+    return offset if value.node.op is IOTA and value.tensor.rank == 1 else None
 
 
 def _size(value: Value) -> Dim | None:

@@ -39,7 +39,6 @@ from anyshape.ops.known import KERNEL
 from anyshape.ops.order import SortAttrs, TopKAttrs
 from anyshape.passes.infra import PassContext
 from anyshape.passes.part_kernels import (
-    FUNCTIONS,
     KernelOfLoop,
     Parts,
     axes_of,
@@ -127,7 +126,7 @@ class _Divider(Rebuilder):
 def loop_of(region: Region) -> Node | None:
     """The only loop of a kernel whose results have its size, if it can be divided."""
     loops = [node for node in region.nodes() if node.op.traits & LOOPS]
-    if len(loops) != 1 or loops[0].op.name not in FUNCTIONS:
+    if len(loops) != 1 or loops[0].op.combine is None:
         return None
     (loop,) = loops
     shape = loop.result().tensor.shape

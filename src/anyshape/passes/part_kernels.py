@@ -7,28 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from anyshape.ir.attrs import NO_ATTRS, make_attrs
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, Trait, lookup, param_index
+from anyshape.ir.opdef import PARAM, AnyOp, Trait, lookup, param_index
 from anyshape.ir.types import DType, Shape, i64, wide_of
 from anyshape.ops.compose import Expr, size
 from anyshape.ops.cumulative import CumulativeAttrs, running_dtype
 from anyshape.ops.dot import DotAttrs
 from anyshape.ops.known import MEAN
 from anyshape.ops.order import SortAttrs, TopKAttrs
-from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs, highest
+from anyshape.ops.reduce import REDUCTIONS, ArgReduceAttrs, ReduceAttrs
 from anyshape.sym import Dim, product
-
-FUNCTIONS: Final[Mapping[str, str]] = {
-    "sum": "sum", "mean": "sum", "prod": "prod", "max": "max", "min": "min",
-    "argmax": "max", "argmin": "min",
-    "cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min",
-    "dot": "sum",
-}  # fmt: skip
-"""How the elements of a part are combined, for each op that can be computed in parts."""
 
 
 class Parts(NamedTuple):
@@ -145,40 +137,46 @@ def _copy(nodes: Sequence[Node], made: dict[Value, Value], inner: Builder) -> No
 
 def _of_parts(loop: Node, operands: Sequence[Value], parts: Parts, inner: Builder) -> list[Value]:
     """What the first kernel computes: a total for each part, and where it is if that is asked."""
-    function, attrs = FUNCTIONS[loop.op.name], loop.attrs
+    combine, attrs = _combine_of(loop), loop.attrs
     where = {"parts": parts.number, "length": parts.length}
-    more = {"dtype": _dtype_of_totals(loop, function), **where}
+    more = {"dtype": _dtype_of_totals(loop, combine), **where}
     if isinstance(attrs, DotAttrs):
         pairs = {"contract": attrs.contract, "batch": attrs.batch}
         return [inner.emit("part_dot", *operands, **pairs, **more)]
     axes, flat = axes_of(loop), is_flat(loop)
-    totals = inner.emit("part_reduce", *operands, function=function, axes=axes, flat=flat, **more)
+    more |= {"combine": combine.name, "axes": axes, "flat": flat}
+    totals = inner.emit("part_reduce", *operands, **more)
     if not isinstance(attrs, ArgReduceAttrs):
         return [totals]
     return [totals, inner.emit("part_index", *operands, totals, axis=attrs.axis, **where)]
 
 
-def _dtype_of_totals(loop: Node, function: str) -> DType:
+def _combine_of(loop: Node) -> AnyOp:
+    assert loop.op.combine is not None, f"{loop.op.name} is not computed in parts"
+    return loop.op.combine
+
+
+def _dtype_of_totals(loop: Node, combine: AnyOp) -> DType:
     if isinstance(loop.attrs, ArgReduceAttrs):
         return loop.operands[0].tensor.dtype
     result = loop.result().tensor.dtype
     is_walked = isinstance(loop.attrs, CumulativeAttrs)
-    return running_dtype(function, result) if is_walked else wide_of(result)
+    return running_dtype(combine, result) if is_walked else wide_of(result)
 
 
 def _from_parts(
     loop: Node, x: Value, given: Sequence[Value], parts: Parts, inner: Builder
 ) -> Value:
     """What the second kernel makes of it."""
-    attrs, result, function = loop.attrs, loop.result().tensor, FUNCTIONS[loop.op.name]
+    attrs, result, combine = loop.attrs, loop.result().tensor, _combine_of(loop).name
     if isinstance(attrs, CumulativeAttrs):
         more = {"axis": attrs.axis, "exclusive": attrs.exclusive, "reverse": attrs.reverse}
         more |= {"parts": parts.number, "length": parts.length}
-        return inner.emit("part_cumulative", x, *given, function=function, **more)
+        return inner.emit("part_cumulative", x, *given, combine=combine, **more)
     if isinstance(attrs, ArgReduceAttrs):
-        total = _lowest_index(function, *(Expr(inner, value) for value in given))
+        total = _lowest_index(combine, *(Expr(inner, value) for value in given))
     else:
-        total = Expr(inner, given[0]).apply(function, axes=(0,))
+        total = Expr(inner, given[0]).apply(REDUCTIONS[combine].name, axes=(0,))
     if loop.op is MEAN:
         total /= size(inner, product(x.tensor.shape[a] for a in axes_of(loop)), total.dtype)
     total = total.cast(result.dtype)
@@ -187,12 +185,12 @@ def _from_parts(
     return total.value
 
 
-def _lowest_index(function: str, extrema: Expr, indices: Expr) -> Expr:
+def _lowest_index(combine: str, extrema: Expr, indices: Expr) -> Expr:
     """Of those where parts have the extremum of all, or a NaN."""
-    is_best = extrema.apply("eq", extrema.reduce(function, 0))
+    is_best = extrema.apply("eq", extrema.reduce(REDUCTIONS[combine].name, 0))
     if extrema.dtype.is_float:
         is_best = is_best.apply("logical_or", extrema.apply("is_nan"))
-    nowhere = indices.lift(highest(i64))
+    nowhere = indices.lift(i64.highest)
     return is_best.apply("select", indices, nowhere).apply("min", axes=(0,))
 
 

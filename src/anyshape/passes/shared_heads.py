@@ -20,7 +20,7 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
-from anyshape.ops.known import ATTENTION
+from anyshape.ops.known import ATTENTION, BROADCAST, RESHAPE
 from anyshape.passes.infra import PassContext
 from anyshape.sym import Dim
 
@@ -55,8 +55,8 @@ class _Sharer(Rebuilder):
 def _unrepeated(value: Value) -> Value | None:
     """What has fewer heads, if the heads of `value` are repetitions of its heads."""
     source = value
-    for op in ("reshape", "broadcast", "reshape"):
-        if source.node.op.name != op:
+    for op in (RESHAPE, BROADCAST, RESHAPE):
+        if source.node.op is not op:
             return None
         source = source.node.operands[0]
     repeated = value.node.operands[0]

@@ -14,7 +14,6 @@ from tests.compliance.tolerance import ANY_ZERO, Tolerance, accumulated
 
 from anyshape.ir import DType
 from anyshape.ir.types import NUMERIC, f32
-from anyshape.ops.reduce import highest, lowest
 
 CASES = Collection()
 
@@ -87,8 +86,8 @@ def _one(_: DType) -> int:
 OPS: dict[str, tuple[Step, Start, Tolerance, Fill | None]] = {
     "cumsum": (operator.add, _zero, accumulated(512), None),
     "cumprod": (operator.mul, _one, accumulated(0, ulps=1024), _near_one),
-    "cummax": (_larger, lowest, ANY_ZERO, _sprinkled),
-    "cummin": (_smaller, highest, ANY_ZERO, _sprinkled),
+    "cummax": (_larger, lambda dtype: dtype.lowest, ANY_ZERO, _sprinkled),
+    "cummin": (_smaller, lambda dtype: dtype.highest, ANY_ZERO, _sprinkled),
 }
 
 for _op, (_step, _start, _tolerance, _fill) in OPS.items():

@@ -17,16 +17,16 @@ from anyshape.ir.types import f32, f64, i32, i64
 CASES = Collection()
 
 STEPS: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
-    "sum": (lambda a, b: a + b, 0),
-    "prod": (lambda a, b: a * b, 1),
-    "max": (max, -math.inf),
-    "min": (min, math.inf),
+    "add": (lambda a, b: a + b, 0),
+    "mul": (lambda a, b: a * b, 1),
+    "maximum": (max, -math.inf),
+    "minimum": (min, math.inf),
 }
 
 
-def totals(function: str, axes: tuple[int, ...], length: int, flat: bool) -> Callable[..., Any]:
+def totals(combine: str, axes: tuple[int, ...], length: int, flat: bool) -> Callable[..., Any]:
     """Rows as lists of elements, cut into pieces."""
-    step, start = STEPS[function]
+    step, start = STEPS[combine]
 
     def expect(x: Any) -> Any:
         last = tuple(range(-len(axes), 0))
@@ -48,28 +48,28 @@ def totals(function: str, axes: tuple[int, ...], length: int, flat: bool) -> Cal
     return expect
 
 
-for _function in STEPS:
+for _combine in STEPS:
     CASES.add(
-        "part_reduce", f"{_function} of rows", ("f32[batch, seq]",),
-        emit("part_reduce", function=_function, axes=(1,), parts="seq//4 + 1", length=4, dtype=f32),
-        ("f32[seq//4 + 1, batch]",), totals(_function, (1,), 4, False), tolerance=accumulated(64),
+        "part_reduce", f"{_combine} of rows", ("f32[batch, seq]",),
+        emit("part_reduce", combine=_combine, axes=(1,), parts="seq//4 + 1", length=4, dtype=f32),
+        ("f32[seq//4 + 1, batch]",), totals(_combine, (1,), 4, False), tolerance=accumulated(64),
     )  # fmt: skip
 CASES.add(
     "part_reduce", "columns in a wider type", ("f32[seq, batch]",),
-    emit("part_reduce", function="sum", axes=(0,), parts="seq//3 + 1", length=3, dtype=f64),
-    ("f64[seq//3 + 1, batch]",), totals("sum", (0,), 3, False), tolerance=accumulated(64),
+    emit("part_reduce", combine="add", axes=(0,), parts="seq//3 + 1", length=3, dtype=f64),
+    ("f64[seq//3 + 1, batch]",), totals("add", (0,), 3, False), tolerance=accumulated(64),
 )  # fmt: skip
 CASES.add(
     "part_reduce", "two axes as one", ("f32[batch, seq, 5]",),
-    emit("part_reduce", function="sum", axes=(1, 2), parts="seq*5//7 + 1", length=7, dtype=f32,
+    emit("part_reduce", combine="add", axes=(1, 2), parts="seq*5//7 + 1", length=7, dtype=f32,
          flat=True),
-    ("f32[(5*seq)//7 + 1, batch]",), totals("sum", (1, 2), 7, True), tolerance=accumulated(64),
+    ("f32[(5*seq)//7 + 1, batch]",), totals("add", (1, 2), 7, True), tolerance=accumulated(64),
 )  # fmt: skip
 CASES.add(
     "part_reduce", "the first of two axes", ("i64[seq, batch, 3]",),
-    emit("part_reduce", function="max", axes=(0, 2), parts="seq//2 + 1", length=2, dtype=i64),
+    emit("part_reduce", combine="maximum", axes=(0, 2), parts="seq//2 + 1", length=2, dtype=i64),
     ("i64[seq//2 + 1, batch]",),
-    lambda x: _least_where_empty(totals("max", (0, 2), 2, False)(x)), tolerance=ANY_ZERO,
+    lambda x: _least_where_empty(totals("maximum", (0, 2), 2, False)(x)), tolerance=ANY_ZERO,
 )  # fmt: skip
 
 
@@ -80,23 +80,23 @@ def _least_where_empty(found: Any) -> Any:
     )
 
 
-def _extremum_and_index(function: str, axis: int, length: int) -> Callable[..., Value]:
+def _extremum_and_index(combine: str, axis: int, length: int) -> Callable[..., Value]:
     """As passes make them: of each part the extremum, and where it is."""
 
     def make(b: Builder, x: Value) -> Value:
         parts = {"parts": f"{x.tensor.shape[axis]}//{length} + 1", "length": length}
         dtype = x.tensor.dtype
-        extrema = b.emit("part_reduce", x, function=function, axes=(axis,), dtype=dtype, **parts)
+        extrema = b.emit("part_reduce", x, combine=combine, axes=(axis,), dtype=dtype, **parts)
         return b.emit("part_index", x, extrema, axis=axis, **parts)
 
     return make
 
 
-def _first_indices(function: str, axis: int, length: int) -> Callable[..., Any]:
+def _first_indices(combine: str, axis: int, length: int) -> Callable[..., Any]:
     def expect(x: Any) -> Any:
         rows = np.moveaxis(x, axis, 0)
         found = np.full((len(rows) // length + 1, *rows.shape[1:]), np.iinfo(np.int64).max)
-        find = np.argmax if function == "max" else np.argmin
+        find = np.argmax if combine == "maximum" else np.argmin
         for part in range(len(found)):
             inside = rows[part * length : (part + 1) * length]
             if len(inside):
@@ -106,18 +106,18 @@ def _first_indices(function: str, axis: int, length: int) -> Callable[..., Any]:
     return expect
 
 
-for _function, _axis, _shape, _kept in (
-    ("max", 1, "f32[batch, seq]", ", batch"),
-    ("min", 0, "f16[seq, batch]", ", batch"),
-    ("max", 0, "i64[seq]", ""),
-    ("min", 1, "bool[batch, seq, 3]", ", batch, 3"),
+for _combine, _axis, _shape, _kept in (
+    ("maximum", 1, "f32[batch, seq]", ", batch"),
+    ("minimum", 0, "f16[seq, batch]", ", batch"),
+    ("maximum", 0, "i64[seq]", ""),
+    ("minimum", 1, "bool[batch, seq, 3]", ", batch, 3"),
 ):
     _length = 3 + _axis
     CASES.add(
-        "part_index", f"{_function} along {_axis} of {_shape}", (_shape,),
-        _extremum_and_index(_function, _axis, _length),
+        "part_index", f"{_combine} along {_axis} of {_shape}", (_shape,),
+        _extremum_and_index(_combine, _axis, _length),
         (f"i64[seq//{_length} + 1{_kept}]",),
-        _first_indices(_function, _axis, _length),
+        _first_indices(_combine, _axis, _length),
     )  # fmt: skip
 
 
@@ -161,21 +161,21 @@ CASES.add(
 
 
 def _walk(
-    function: str, axis: int, exclusive: bool, reverse: bool, length: int
+    combine: str, axis: int, exclusive: bool, reverse: bool, length: int
 ) -> Callable[..., Value]:
     """Totals and running totals, as passes make them."""
 
     def make(b: Builder, x: Value) -> Value:
         parts = {"parts": f"{x.tensor.shape[axis]}//{length} + 1", "length": length}
-        given = b.emit("part_reduce", x, function=function, axes=(axis,), dtype=f64, **parts)
+        given = b.emit("part_reduce", x, combine=combine, axes=(axis,), dtype=f64, **parts)
         ways = {"exclusive": exclusive, "reverse": reverse}
-        return b.emit("part_cumulative", x, given, function=function, axis=axis, **ways, **parts)
+        return b.emit("part_cumulative", x, given, combine=combine, axis=axis, **ways, **parts)
 
     return make
 
 
-def _walked(function: str, axis: int, exclusive: bool, reverse: bool) -> Callable[..., Any]:
-    step, start = STEPS[function]
+def _walked(combine: str, axis: int, exclusive: bool, reverse: bool) -> Callable[..., Any]:
+    step, start = STEPS[combine]
 
     def expect(x: Any) -> Any:
         rows = np.moveaxis(x, axis, -1)
@@ -191,16 +191,16 @@ def _walked(function: str, axis: int, exclusive: bool, reverse: bool) -> Callabl
     return expect
 
 
-for _function, _axis, _exclusive, _reverse, _shape in (
-    ("sum", 1, False, False, "[batch, seq]"),
-    ("sum", 0, True, True, "[seq, batch]"),
-    ("prod", 0, True, False, "[seq]"),
-    ("max", 1, False, True, "[batch, seq, 3]"),
-    ("min", 0, True, True, "[seq, 2]"),
+for _combine, _axis, _exclusive, _reverse, _shape in (
+    ("add", 1, False, False, "[batch, seq]"),
+    ("add", 0, True, True, "[seq, batch]"),
+    ("mul", 0, True, False, "[seq]"),
+    ("maximum", 1, False, True, "[batch, seq, 3]"),
+    ("minimum", 0, True, True, "[seq, 2]"),
 ):
-    _ways = (_function, _axis, _exclusive, _reverse)
+    _ways = (_combine, _axis, _exclusive, _reverse)
     CASES.add(
-        "part_cumulative", f"{_function} along {_axis} of {_shape}", (f"f32{_shape}",),
+        "part_cumulative", f"{_combine} along {_axis} of {_shape}", (f"f32{_shape}",),
         _walk(*_ways, 3 + _axis), (f"f32{_shape}",), _walked(*_ways),
         tolerance=accumulated(512, ulps=1024),
     )  # fmt: skip

@@ -44,10 +44,9 @@ from anyshape.lower.context import Lowering
 from anyshape.lower.stores import STRIP_WIDTH
 from anyshape.lower.tasks import INNER, Indices, Work, of_strip, one_each, strips
 from anyshape.ops.known import SCATTER_ALONG
-from anyshape.ops.scatter import ScatterAttrs
+from anyshape.ops.scatter import COMBINE, Combine, ScatterAttrs
 from anyshape.sym import Dim, Symbol, maximum, minimum, product
 
-COMBINE = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
 ROUNDING = frozenset({"add", "mul"})
 PLACE, OLD, FOUND = Symbol("r"), Symbol("n"), "found"
 
@@ -99,7 +98,7 @@ def scatter_work(low: Lowering, outputs: Sequence[Buffer], space: Indices, node:
     return replace(one_each(outer, (loop,)), scratch=scratch)
 
 
-def _wide(y: Buffer, size: Dim, combine: str, *, in_strips: bool) -> _Target | None:
+def _wide(y: Buffer, size: Dim, combine: Combine, *, in_strips: bool) -> _Target | None:
     """Scratch for what must not be rounded after each update; its columns are those of a strip."""
     wide = wide_of(y.dtype)
     if wide == y.dtype or combine not in ROUNDING:
@@ -163,7 +162,7 @@ class _Update(NamedTuple):
 
     buffers: _Buffers
     size: Dim  # of the axis
-    combine: str
+    combine: Combine
     target: _Target
 
     def body(self, index: Index, source: Index) -> Body:
@@ -184,10 +183,10 @@ def _inside(found: Local) -> Scalar:
     return Apply("eq", (notation.cast(found, place.dtype), place), bool_)
 
 
-def _combined(combine: str, old: Scalar, new: Scalar) -> Scalar:
+def _combined(combine: Combine, old: Scalar, new: Scalar) -> Scalar:
     """In the dtype of what is there, rounded once."""
     if combine == "set":
         return new
     wide = wide_of(old.dtype)
     both = (notation.cast(x, wide) for x in (old, new))
-    return notation.cast(notation.apply(COMBINE[combine], *both), old.dtype)
+    return notation.cast(notation.apply(COMBINE[combine].name, *both), old.dtype)

@@ -66,7 +66,7 @@ def _plain(arity: int, trait: Trait) -> list[AnyOp]:
 RULES: tuple[Rule, ...] = (
     # Constants move right first, so that the other rules meet one order.
     *map(_constant_right, _plain(2, Trait.COMMUTATIVE)),
-    *(_neutral(entry) for entry in OPS if entry.neutral is not None),
+    *(_neutral(entry) for entry in OPS if entry.neutral in (0, 1)),
     *map(_involution, _plain(1, Trait.INVOLUTION)),
     *map(_idempotent_unary, _plain(1, Trait.IDEMPOTENT)),
     *map(_idempotent_binary, _plain(2, Trait.IDEMPOTENT)),
