@@ -1,7 +1,8 @@
 """Golden tests: text in, passes, text out.
 
 A file `*.ash` begins with the passes to run (`# RUN: canonicalize, fold`; `# RUN: print` for none),
-then has the input, a line of dashes, and the expected text. Behind the passes, `kernels avx2` means
+then has the input, a line of dashes, and the expected text. Before the passes, `donate past` means
+that the caller gives an input up. Behind the passes, `kernels avx2` means
 the loops of all kernels and variants, as they are for that instruction set. A file that begins with
 several such lines has an expected text for each. Write the expected texts anew with
 
@@ -20,7 +21,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anyshape.cli.opt import passes_of
+from anyshape.cli.opt import by_name, passes_of
+from anyshape.execute.donation import donated_inputs
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.text.parser import parse
@@ -36,7 +38,7 @@ from anyshape.sym import Fact
 HERE = Path(__file__).parent
 FILES = sorted(HERE.rglob("*.ash"))
 SEPARATOR = "-" * 80 + "\n"
-RUN = "# RUN: "
+RUN, DONATE = "# RUN: ", "donate "
 UPDATE = bool(os.environ.get("ANYSHAPE_UPDATE_GOLDEN"))
 
 
@@ -61,7 +63,10 @@ def result_of(run_line: str, text: str) -> str:
     *names, last = [name.strip() for name in run_line.removeprefix(RUN).split(",")]
     command, _, isa = last.partition(" ")
     names += [] if command in ("print", "kernels") else [last]
-    graph = run_passes(read(text), passes_of(", ".join(names) or "print"), verify=True).graph
+    given_up = [name.removeprefix(DONATE) for name in names if name.startswith(DONATE)]
+    steps = passes_of(", ".join(names[len(given_up) :]) or "print")
+    graph = read(text)
+    graph = run_passes(graph, steps, donated_inputs(graph, given_up), verify=True).graph
     return kernel_texts(graph, isa) if command == "kernels" else graph_text(graph)
 
 
@@ -110,6 +115,21 @@ def test_golden(path: Path):
         path.write_text(SEPARATOR.join((head, *found)))
     else:
         assert found == expected, f"{path.name} differs; see ANYSHAPE_UPDATE_GOLDEN"
+
+
+@pytest.mark.parametrize("name", by_name())
+def test_every_pass_changes_a_file(name: str):
+    assert any(name in passes_with_effect(path) for path in FILES if path.parent == HERE)
+
+
+def passes_with_effect(path: Path) -> set[str]:
+    head, *_ = path.read_text().split(SEPARATOR)
+    (line, *_), text = run_lines_and_input(head)
+    names = line.removeprefix(RUN).strip().split(", ")
+    given_up = [name.removeprefix(DONATE) for name in names if name.startswith(DONATE)]
+    graph, steps = read(text), passes_of(", ".join(names[len(given_up) :]))
+    reports = run_passes(graph, steps, donated_inputs(graph, given_up)).reports
+    return {report.name for report in reports if report.changed}
 
 
 @pytest.mark.parametrize("folder", ["", "kernels"])

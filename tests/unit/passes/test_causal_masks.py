@@ -9,7 +9,7 @@ from tests.unit.passes.stages import FIRST
 import anyshape as ash
 from anyshape.execute import compile_graph
 from anyshape.ir import evaluate
-from anyshape.passes import run_passes
+from anyshape.passes import PASSES, run_passes
 
 Q = ash.f32["b", 2, "s", 8]
 K = ash.f32["b", 2, "past + s", 8]
@@ -115,3 +115,33 @@ def test_values(function: Any, sizes: tuple[int, int, int]) -> None:
         arrays.append(rng.random((batch, keys)) > 0.4)
     (found,), (wanted,) = compile_graph(function.graph)(*arrays), evaluate(function.graph, *arrays)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_condition_that_is_shared_is_looked_at_once() -> None:
+    """A mask of 60 conjunctions of itself has 2**60 paths, and one condition."""
+
+    @ash.jit
+    def doubled(q: Q, k: Q):
+        seq = q.shape[2]
+        mask = ash.arange(seq) <= ash.arange(seq).reshape(seq, 1)
+        for _ in range(60):
+            mask = ash.broadcast_to(mask & mask, (seq, seq))
+        return ash.attention(q, k, k, mask=mask)
+
+    (step,) = [step for step in PASSES if step.name == "causal-masks"]
+    (report,) = run_passes(doubled.graph, [step]).reports
+    assert [str(decision) for decision in report.decisions] != []
+
+
+def test_a_mask_of_many_conditions_is_no_deeper_than_the_stack() -> None:
+    @ash.jit
+    def deep(q: Q, k: Q, valid: ash.bool["s"]):
+        seq = q.shape[2]
+        mask = ash.arange(seq) <= ash.arange(seq).reshape(seq, 1)
+        for number in range(3000):
+            mask = mask & (valid & (ash.arange(seq) != number))
+        return ash.attention(q, k, k, mask=mask)
+
+    (step,) = [step for step in PASSES if step.name == "causal-masks"]
+    (report,) = run_passes(deep.graph, [step]).reports
+    assert report.changed
