@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import reduce, wraps
 from math import prod
 from numbers import Integral
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, Final, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from anyshape.base.errors import DimError, DimTooLargeError, DimTypeError
@@ -35,12 +35,11 @@ from anyshape.sym.syntax import Binary, Call, Name, Number, Tree, read_tree
 from anyshape.sym.terms import (
     Terms,
     constant_of,
-    depth_of,
+    extent_of,
     factor_of,
-    length_of,
     plus,
+    scaled,
     sorted_terms,
-    symbols_of,
     terms_key,
     times,
 )
@@ -59,9 +58,13 @@ def _between_sizes(method: Callable[[Dim, Dim], _R]) -> Callable[[Dim, Dim | int
 
     @wraps(method)
     def operator(left: Dim, right: Dim | int) -> _R:
-        if not isinstance(right, Dim | Integral):
-            return NotImplemented
-        return method(left, _operand(right, left))
+        if right.__class__ is not Dim:  # most are: compilers do little else than this
+            if not isinstance(right, Integral):
+                return NotImplemented
+            right = Dim.of(right)
+        if left is HOLE or right is HOLE:
+            raise _hole_used()
+        return method(left, cast(Dim, right))
 
     return operator
 
@@ -104,9 +107,10 @@ class Dim:
         put(made, "terms", terms)
         put(made, "constant", constant_of(terms))
         put(made, "factor", factor_of(terms))
-        put(made, "symbols", symbols_of(terms))
-        put(made, "length", length_of(terms))
-        put(made, "depth", depth_of(terms))
+        symbols, length, depth = extent_of(terms)
+        put(made, "symbols", symbols)
+        put(made, "length", length)
+        put(made, "depth", depth)
         put(made, "_sort_key", None)
         put(made, "_text", None)
         with _LOCK:
@@ -223,8 +227,11 @@ class Dim:
 
     @_between_sizes
     def __mul__(self, other: Dim) -> Dim:
-        fewer, more = sorted((len(self.terms), len(other.terms)))
-        if fewer > 1 and fewer * more > MAX_TERMS:
+        for dim, number in ((self, other.constant), (other, self.constant)):
+            if number is not None:
+                return dim if number == 1 else Dim._intern(scaled(dim.terms, number))
+        sizes = len(self.terms), len(other.terms)
+        if min(sizes) > 1 and prod(sizes) > MAX_TERMS:
             raise _too_large(self, other)
         return Dim._intern(times(self.terms, other.terms))
 
@@ -386,9 +393,13 @@ def _operand(value: Dim | int, other: Dim) -> Dim:
     """`value` as a dim, checked that neither side of an operation is the hole."""
     dim = value if isinstance(value, Dim) else Dim.of(value)
     if dim is HOLE or other is HOLE:
-        problem = "an unnamed dim must be made fresh before it is used in an expression"
-        raise DimError("?", problem, "give the axis a name")
+        raise _hole_used()
     return dim
+
+
+def _hole_used() -> DimError:
+    problem = "an unnamed dim must be made fresh before it is used in an expression"
+    return DimError("?", problem, "give the axis a name")
 
 
 def _checked(value: DimLike) -> Dim:

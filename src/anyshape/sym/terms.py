@@ -7,6 +7,7 @@ all is the number 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from anyshape.sym.factor import Factor, SortKey
 from anyshape.sym.monomial import ONE, Monomial, monomial_key, multiply
@@ -42,10 +43,6 @@ def scaled(terms: Terms, factor: int) -> Terms:
 
 
 def times(left: Terms, right: Terms) -> Terms:
-    for terms, other in ((left, right), (right, left)):
-        number = constant_of(other)
-        if number is not None:
-            return scaled(terms, number)
     coefficients: Coefficients = {}
     for one, first in left:
         for other, second in right:
@@ -70,27 +67,29 @@ def factor_of(terms: Terms) -> Factor | None:
             return None
 
 
-def symbols_of(terms: Terms) -> frozenset[Symbol]:
-    found: set[Symbol] = set()
+class Extent(NamedTuple):
+    """What a sum consists of. `length` counts terms and factors, `depth` factors in each other:
+    symbols have nothing inside."""
+
+    symbols: frozenset[Symbol]
+    length: int
+    depth: int
+
+
+def extent_of(terms: Terms) -> Extent:
+    """All of it in one walk: every dim that is made asks."""
+    symbols: set[Symbol] = set()
+    length, depth = len(terms), 0
     for monomial, _ in terms:
         for factor, _ in monomial:
-            found.update((factor,) if isinstance(factor, Symbol) else factor.symbols)
-    return frozenset(found)
-
-
-def length_of(terms: Terms) -> int:
-    """How many terms and factors there are, those inside factors included."""
-    inside = (
-        1 if isinstance(factor, Symbol) else factor.length
-        for monomial, _ in terms
-        for factor, _ in monomial
-    )
-    return len(terms) + sum(inside)
-
-
-def depth_of(terms: Terms) -> int:
-    """How many factors are inside each other: symbols have nothing inside."""
-    return max((0 if isinstance(f, Symbol) else f.depth for f in factors_of(terms)), default=0)
+            if isinstance(factor, Symbol):
+                symbols.add(factor)
+                length += 1
+            else:
+                symbols |= factor.symbols
+                length += factor.length
+                depth = max(depth, factor.depth)
+    return Extent(frozenset(symbols), length, depth)
 
 
 def factors_of(terms: Terms) -> Iterator[Factor]:
