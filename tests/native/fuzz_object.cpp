@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "object.h"
+#include "core/object.h"
 
 namespace {
 

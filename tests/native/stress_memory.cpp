@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "arena.h"
-#include "pool.h"
+#include "core/arena.h"
+#include "core/pool.h"
 
 namespace {
 

@@ -18,10 +18,10 @@
 #include <thread>
 #include <vector>
 
-#include "plan_check.h"
-#include "pool.h"
-#include "runner.h"
-#include "team.h"
+#include "core/plan_check.h"
+#include "core/pool.h"
+#include "core/runner.h"
+#include "core/team.h"
 
 namespace {
 

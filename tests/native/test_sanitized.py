@@ -14,7 +14,7 @@ Direct leak of 952 byte(s) in 17 object(s) allocated from:
 """
 OURS = """Direct leak of 8 byte(s) in 1 object(s) allocated from:
     #0 0x7f in operator new
-    #1 0x7f in anyshape::Pool::take src/anyshape/runtime/csrc/pool.cpp:70"""
+    #1 0x7f in anyshape::Pool::take src/anyshape/runtime/csrc/core/pool.cpp:70"""
 
 
 def test_leaks_of_others_are_left_out():

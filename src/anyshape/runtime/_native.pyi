@@ -1,4 +1,4 @@
-# The native library, csrc/bindings.cpp. Other layers use the typed face in anyshape.runtime.
+# The native library, csrc/bind/bindings.cpp. Other layers use the typed face in anyshape.runtime.
 import os
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias

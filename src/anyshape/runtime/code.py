@@ -1,4 +1,4 @@
-"""Object code, loaded: the typed face of `csrc/object.h`."""
+"""Object code, loaded: the typed face of `csrc/core/object.h`."""
 
 from __future__ import annotations
 

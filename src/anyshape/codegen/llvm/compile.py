@@ -1,7 +1,7 @@
 """LLVM IR in, relocatable object code out.
 
 The object is position-independent, constant and closed: all its symbols are defined and hidden, so
-it needs no dynamic linker, no global offset table and no C library. `csrc/object.h` loads it.
+it needs no dynamic linker, no global offset table and no C library. `csrc/core/object.h` loads it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,438 @@
+// Python's view of programs: descriptions as tuples of numbers, calls, steps, reports.
+//
+// Ownership: a BoundProgram holds the Python objects that own kernels and weights; specializations
+// and steppers hold their program.
+// Thread-safety: as runner.h. Calls give up the GIL unless they are known to be over in less time
+// than getting it back may take.
+#include "bind/bind_program.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <malloc.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bind/arguments.h"
+#include "core/available_memory.h"
+#include "bind/gil.h"
+#include "core/machine.h"
+#include "core/memory_plan.h"
+#include "bind/outputs.h"
+#include "core/plan_check.h"
+#include "core/pool.h"
+#include "bind/read_description.h"
+#include "bind/python_failures.h"
+#include "bind/results.h"
+#include "core/runner.h"
+#include "core/stop.h"
+#include "core/team.h"
+
+namespace nb = nanobind;
+
+namespace anyshape {
+namespace {
+
+// ---- the program -----------------------------------------------------------------------------
+
+struct BoundProgram {
+    std::unique_ptr<Runner> runner;
+    std::vector<nb::object> input_dtypes;
+    std::vector<nb::object> output_dtypes;
+    nb::object keep;  // whatever owns kernels and weights
+};
+
+nb::object input_dtype(nb::handle input) { return input[1]; }
+nb::object output_dtype(nb::handle output) { return output[0]; }
+
+std::unique_ptr<BoundProgram> make_program(
+    std::uintptr_t bind, std::uintptr_t shape, std::uint32_t symbols, std::uint32_t words,
+    std::uint32_t window, nb::list inputs, nb::list outputs, nb::list buffers, nb::list steps,
+    nb::object keep, int threads, std::int64_t team_cost_ns, std::int64_t split_cost_ns, bool wait_for_team, std::size_t cache_entries,
+    std::size_t cache_bytes, std::int64_t memory_limit) {
+    import_numpy();
+    auto program = std::make_shared<const Program>(ProgramDescription{
+        .bind = reinterpret_cast<BindFunction>(bind),
+        .shape = reinterpret_cast<ShapeFunction>(shape),
+        .symbols = symbols,
+        .words = words,
+        .window = window,
+        .inputs = read_list(inputs, read_input),
+        .outputs = read_list(outputs, read_output),
+        .buffers = read_list(buffers, read_buffer),
+        .steps = read_list(steps, read_step),
+    });
+    auto bound = std::make_unique<BoundProgram>();
+    bound->runner = std::make_unique<Runner>(
+        std::move(program), RunnerOptions{.threads = threads,
+                                          .team_cost = team_cost_ns,
+                                          .split_cost = split_cost_ns,
+                                          .wait_for_team = wait_for_team,
+                                          .cache = {cache_entries, cache_bytes},
+                                          .memory_limit = memory_limit});
+    bound->input_dtypes = read_list(inputs, input_dtype);
+    bound->output_dtypes = read_list(outputs, output_dtype);
+    bound->keep = std::move(keep);
+    return bound;
+}
+
+// ---- calls -----------------------------------------------------------------------------------
+
+// Leaves the run with its specialization.
+void prepare(Run& run) {
+    if (run.find()) return;
+    const WithoutGil released;
+    run.prepare();
+}
+
+// Someone may want to interrupt what takes longer, or what nobody knows about.
+bool worth_interrupting(const Specialization& specialization) {
+    constexpr std::int64_t picoseconds = 10'000'000'000;
+    return specialization.cost == unknown_cost || specialization.cost >= picoseconds;
+}
+
+bool signals_raise(void* without_gil) noexcept {
+    return static_cast<WithoutGil*>(without_gil)->signals_raise();
+}
+
+void execute(Run& run, Arguments& arguments, const Stop::Limits* given) {
+    const Specialization& specialization = *run.specialization();
+    if (specialization.brief && !arguments.must_copy() && given == nullptr) return run.execute();
+    WithoutGil released;
+    arguments.copy();
+    const bool interruptible = worth_interrupting(specialization) && on_main_thread();
+    if (!interruptible && given == nullptr) return run.execute();
+    Stop::Limits limits = given != nullptr ? *given : Stop::Limits{};
+    if (interruptible) {
+        limits.interrupted = signals_raise;
+        limits.what = &released;
+    }
+    Stop stop(limits);
+    run.execute(&stop);
+}
+
+nb::tuple call(const BoundProgram& program, nb::handle inputs, const Stop::Limits* limits,
+               std::int64_t memory_limit, nb::handle out) {
+    Run run(*program.runner);
+    Arguments arguments(inputs, program.runner->program(), program.input_dtypes, run);
+    prepare(run);
+    Results results(run, arguments, program.output_dtypes, out, Donated::given_up);
+    const std::int64_t copies = arguments.copied_bytes(), given = results.given_bytes();
+    run.require_memory_within(memory_limit, copies, given);
+    const CallMemory counted;
+    try {
+        nb::tuple outputs = results.attach();
+        execute(run, arguments, limits);
+        return outputs;
+    } catch (const std::bad_alloc&) {
+        run.throw_lack_of_memory(copies, given);
+    }
+}
+
+// `deadline` is Python's time.monotonic_ns().
+Stop::Limits limits_of(std::optional<std::int64_t> deadline, const Cancellation* cancellation) {
+    Stop::Limits limits{.cancellation = cancellation};
+    if (deadline) limits.deadline = Stop::Clock::time_point(std::chrono::nanoseconds(*deadline));
+    return limits;
+}
+
+nb::tuple call_within(const BoundProgram& program, nb::handle inputs,
+                      std::optional<std::int64_t> deadline, const Cancellation* cancellation,
+                      std::optional<std::int64_t> memory_limit, nb::handle out) {
+    const Stop::Limits limits = limits_of(deadline, cancellation);
+    const Stop::Limits* given = deadline || cancellation != nullptr ? &limits : nullptr;
+    return call(program, inputs, given, memory_limit.value_or(program.runner->memory_limit()), out);
+}
+
+// One step at a time. Holds its inputs and a context of its own until it dies.
+class Stepper {
+   public:
+    Stepper(nb::object program, nb::object inputs, std::optional<std::int64_t> memory_limit,
+            nb::handle out, Donated donated)
+        : owner_(std::move(program)),
+          inputs_(std::move(inputs)),
+          program_(*nb::inst_ptr<BoundProgram>(owner_)),
+          run_(*program_.runner),
+          arguments_(inputs_, program_.runner->program(), program_.input_dtypes, run_) {
+        prepare(run_);
+        Results results(run_, arguments_, program_.output_dtypes, out, donated);
+        const std::int64_t copies = arguments_.copied_bytes(), given = results.given_bytes();
+        run_.require_memory_within(memory_limit.value_or(program_.runner->memory_limit()), copies,
+                                   given);
+        const CallMemory counted;
+        try {
+            outputs_ = results.attach();
+            arguments_.copy();
+            run_.begin();
+        } catch (const std::bad_alloc&) {
+            run_.throw_lack_of_memory(copies, given);
+        }
+    }
+
+    std::size_t next() const { return next_; }
+    std::size_t steps() const { return run_.specialization()->steps.size(); }
+    nb::tuple outputs() const { return outputs_; }
+
+    // Returns nanoseconds. Keeps the GIL: a stepper is for one thread at a time.
+    std::int64_t step(std::optional<std::int64_t> deadline, const Cancellation* cancellation) {
+        if (next_ == steps()) throw nb::index_error("all steps are done");
+        Stop stop(limits_of(deadline, cancellation));
+        const auto start = std::chrono::steady_clock::now();
+        run_.execute_step(next_++, deadline || cancellation != nullptr ? &stop : nullptr);
+        return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+    }
+
+    nb::object bytes(nb::handle self, std::size_t buffer) {
+        const auto& sizes = run_.specialization()->buffer_bytes;
+        if (buffer >= sizes.size()) throw nb::index_error("no such buffer");
+        if (sizes[buffer] < 0) throw nb::value_error("the size of that buffer is not known");
+        return byte_view(run_.address(buffer), sizes[buffer], self);
+    }
+
+   private:
+    nb::object owner_;
+    nb::object inputs_;
+    const BoundProgram& program_;
+    Run run_;
+    Arguments arguments_;
+    nb::tuple outputs_;
+    std::size_t next_ = 0;
+};
+
+// ---- reports ---------------------------------------------------------------------------------
+
+struct BoundSpecialization {
+    std::shared_ptr<const Specialization> specialization;
+    nb::object program;  // keeps kernels alive
+};
+
+std::vector<std::int64_t> read_symbols(const BoundProgram& program, nb::handle list) {
+    std::vector<std::int64_t> symbols = read_numbers(list);
+    if (symbols.size() != program.runner->program().description().symbols) {
+        throw nb::value_error("another number of symbols than the program has");
+    }
+    return symbols;
+}
+
+BoundSpecialization specialize_for(nb::handle_t<BoundProgram> self, nb::list binding) {
+    const auto& program = *nb::inst_ptr<BoundProgram>(self);
+    const std::vector<std::int64_t> symbols = read_symbols(program, binding);
+    const auto specialization = [&] {
+        const WithoutGil released;
+        return program.runner->specialize(symbols);
+    }();
+    return {specialization, nb::borrow(self)};
+}
+
+// Arena and outputs of a binding, which is not kept: for questions of the form "what if".
+std::int64_t planned_bytes(const BoundProgram& program, nb::list binding) {
+    const std::vector<std::int64_t> symbols = read_symbols(program, binding);
+    const WithoutGil released;
+    const MemoryReport memory = program.runner->plan(symbols);
+    return checked_add(memory.arena_bytes, memory.output_bytes).value_or(max_bytes);
+}
+
+void reserve(const BoundProgram& program, nb::list binding) {
+    const std::vector<std::int64_t> symbols = read_symbols(program, binding);
+    const WithoutGil released;
+    program.runner->reserve(symbols);
+}
+
+nb::list places_of(const Specialization& specialization) {
+    const std::size_t first_output = first_input_base + specialization.program->inputs().size();
+    nb::list list;
+    for (std::size_t i = 0; i < specialization.places.size(); ++i) {
+        const Place place = specialization.places[i];
+        const char* base = place.base == absolute_base  ? "weight"
+                           : place.base == arena_base   ? "arena"
+                           : place.base < first_output ? "input"
+                                                        : "output";
+        list.append(nb::make_tuple(base, place.offset, specialization.buffer_bytes[i]));
+    }
+    return list;
+}
+
+nb::dict metrics_of(const Runner& runner) {
+    const CacheMetrics cache = runner.cache_metrics();
+    const RunMetrics runs = runner.run_metrics();
+    nb::dict metrics;
+    metrics["hits"] = cache.hits;
+    metrics["misses"] = cache.misses;
+    metrics["evictions"] = cache.evictions;
+    metrics["specialize_ns"] = cache.make_ns;
+    metrics["entries"] = cache.entries;
+    metrics["bytes"] = cache.bytes;
+    metrics["runs"] = runs.runs;
+    metrics["team_runs"] = runs.team_runs;
+    metrics["idle_contexts"] = runs.idle_contexts;
+    metrics["idle_arena_bytes"] = runs.idle_arena_bytes;
+    return metrics;
+}
+
+// ---- for tests and benchmarks ----------------------------------------------------------------
+
+using Words = std::vector<std::uint32_t>;
+using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+nb::tuple plan(const std::vector<std::int64_t>& bytes, const Pairs& conflicts,
+               const std::vector<std::pair<std::uint32_t, std::uint32_t>>& lifetimes) {
+    std::vector<Lifetime> lives;
+    for (const auto& [first, last] : lifetimes) lives.push_back({first, last});
+    const std::int64_t bound = most_live_bytes(bytes, lives);
+    const MemoryPlan plan = plan_memory(bytes, Conflicts(std::move(lives), conflicts), bound);
+    return nb::make_tuple(plan.offsets, plan.arena_bytes, bound);
+}
+
+std::optional<std::string> check_accesses(
+    const std::vector<std::tuple<Words, Words, Pairs, Words>>& steps,
+    const std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>>& ranges,
+    std::uint32_t window) {
+    std::vector<StepAccess> accesses;
+    for (const auto& [reads, writes, in_place, waits] : steps) {
+        accesses.push_back({reads, writes, in_place, waits});
+    }
+    std::vector<MemoryRange> places;
+    for (const auto& [base, offset, bytes] : ranges) places.push_back({base, offset, bytes});
+    return wrong_with_accesses(accesses, places, window);
+}
+
+// Nanoseconds to call the team, meet every member and let them go.
+double team_round_trip_ns(int rounds) {
+    struct Meeting {
+        const int expected;
+        std::atomic<int> present = 0;
+    };
+    const WithoutGil released;
+    Team& team = Team::process();
+    const auto nothing = [](void*, int) noexcept {};
+    team.try_run({.work = nothing, .what = nullptr}, read_machine().cpus);  // starts them
+    const auto meet = [](void* what, int) noexcept {
+        Meeting& meeting = *static_cast<Meeting*>(what);
+        meeting.present.fetch_add(1);
+        while (meeting.present.load() < meeting.expected) cpu_relax();
+    };
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < rounds; ++i) {
+        Meeting meeting{team.members()};
+        team.try_run({.work = meet, .what = &meeting}, team.members());
+    }
+    const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
+    return spent.count() / rounds;
+}
+
+void bind_specialization(nb::module_& module) {
+    nb::class_<BoundSpecialization>(module, "Specialization")
+        .def_prop_ro("symbols",
+                     [](const BoundSpecialization& s) { return s.specialization->symbols; })
+        .def_prop_ro("words", [](const BoundSpecialization& s) { return s.specialization->words; })
+        .def_prop_ro("steps",
+                     [](const BoundSpecialization& s) {
+                         nb::list list;
+                         for (const ReadyStep& step : s.specialization->steps) {
+                             const std::int64_t tasks = step.kernel != nullptr ? step.tasks : 0;
+                             list.append(
+                                 nb::make_tuple(tasks, step.ranges, step.variant, step.cost));
+                         }
+                         return list;
+                     })
+        .def_prop_ro("cost", [](const BoundSpecialization& s) { return s.specialization->cost; })
+        .def_prop_ro("places",
+                     [](const BoundSpecialization& s) { return places_of(*s.specialization); })
+        .def_prop_ro("memory",
+                     [](const BoundSpecialization& s) {
+                         const MemoryReport& memory = s.specialization->memory;
+                         return nb::make_tuple(memory.arena_bytes, memory.lower_bound_bytes,
+                                               memory.aliased_bytes, memory.in_place_bytes,
+                                               memory.output_bytes);
+                     })
+        .def_prop_ro("worth_a_team",
+                     [](const BoundSpecialization& s) { return s.specialization->worth_a_team; })
+        .def_prop_ro("held_bytes",
+                     [](const BoundSpecialization& s) { return s.specialization->held_bytes(); });
+}
+
+}  // namespace
+
+void bind_program(nb::module_& module) {
+    translate_failures();
+    bind_specialization(module);
+
+    nb::class_<BoundProgram>(module, "Program")
+        .def(nb::new_(&make_program), nb::arg("bind"), nb::arg("shape"), nb::arg("symbols"),
+             nb::arg("words"), nb::arg("window"), nb::arg("inputs"), nb::arg("outputs"),
+             nb::arg("buffers"), nb::arg("steps"), nb::arg("keep"), nb::arg("threads"),
+             nb::arg("team_cost_ns"), nb::arg("split_cost_ns"), nb::arg("wait_for_team"),
+             nb::arg("cache_entries"), nb::arg("cache_bytes"), nb::arg("memory_limit") = max_bytes)
+        .def("run",
+             [](const BoundProgram& program, nb::handle inputs) {
+                 const std::int64_t limit = program.runner->memory_limit();
+                 return call(program, inputs, nullptr, limit, nb::none());
+             })
+        .def("run_within", &call_within, nb::arg("inputs"), nb::arg("deadline").none(),
+             nb::arg("cancellation").none(), nb::arg("memory_limit").none() = nb::none(),
+             nb::arg("out").none() = nb::none())
+        .def("specialize", &specialize_for)
+        .def("planned_bytes", &planned_bytes)
+        .def("reserve", &reserve)
+        .def("trim", [](const BoundProgram& program) { program.runner->trim(); })
+        .def("metrics", [](const BoundProgram& program) { return metrics_of(*program.runner); })
+        .def_prop_ro("threads",
+                     [](const BoundProgram& program) { return program.runner->threads(); });
+
+    nb::class_<Cancellation>(module, "Cancellation")
+        .def(nb::init<>())
+        .def("cancel", &Cancellation::cancel)
+        .def_prop_ro("cancelled", &Cancellation::cancelled);
+
+    nb::class_<Stepper>(module, "Stepper")
+        .def(nb::new_([](nb::handle_t<BoundProgram> program, nb::object inputs,
+                         std::optional<std::int64_t> memory_limit, nb::handle out,
+                         bool keep_donated) {
+                 const Donated donated = keep_donated ? Donated::kept : Donated::given_up;
+                 return std::make_unique<Stepper>(nb::borrow(program), std::move(inputs),
+                                                  memory_limit, out, donated);
+             }),
+             nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none() = nb::none(),
+             nb::arg() = false)
+        .def_prop_ro("next", &Stepper::next)
+        .def_prop_ro("steps", &Stepper::steps)
+        .def_prop_ro("outputs", &Stepper::outputs)
+        .def("step", &Stepper::step, nb::arg("deadline").none() = nb::none(),
+             nb::arg("cancellation").none() = nb::none())
+        .def("bytes", [](nb::handle_t<Stepper> self, std::size_t buffer) {
+            return nb::inst_ptr<Stepper>(self)->bytes(self, buffer);
+        });
+
+    module.def("output_pool", [] {
+        const PoolMetrics metrics = Pool::process().metrics();
+        return nb::make_tuple(metrics.used_bytes, metrics.idle_bytes, metrics.limit_bytes);
+    });
+    module.def("set_output_pool_limit",
+               [](std::size_t bytes) { Pool::process().set_limit(bytes); });
+    module.def("trim_process", [] {
+        const WithoutGil released;
+        Pool::process().trim();
+        malloc_trim(0);
+    });
+
+    module.def("_plan", &plan);
+    module.def("_wrong_with_plan",
+               [](const std::vector<std::int64_t>& bytes, const Pairs& conflicts,
+                  const std::vector<std::int64_t>& offsets, std::int64_t arena_bytes) {
+                   return wrong_with_plan(bytes, conflicts, offsets, arena_bytes);
+               });
+    module.def("_wrong_with_accesses", &check_accesses);
+    module.def("_team_round_trip_ns", &team_round_trip_ns);
+}
+
+}  // namespace anyshape

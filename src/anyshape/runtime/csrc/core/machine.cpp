@@ -1,0 +1,187 @@
+#include "core/machine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#ifdef __linux__
+#include <sched.h>
+
+#include <cerrno>
+#include <memory>
+#endif
+#include <unistd.h>
+
+#include "core/cgroup.h"
+
+namespace anyshape {
+namespace {
+
+namespace fs = std::filesystem;
+
+// ---- cgroups ---------------------------------------------------------------------------------
+
+std::optional<double> quota_over_period(double quota, double period) {
+    if (quota <= 0 || period <= 0) return std::nullopt;  // v1 writes "no limit" as -1
+    return quota / period;
+}
+
+// The limit set on one cgroup itself.
+std::optional<double> quota_of_group(const fs::path& group, CgroupVersion version) {
+    double quota = 0;
+    double period = 0;
+    if (version == CgroupVersion::v2) {
+        std::ifstream max_file(group / "cpu.max");  // "50000 100000", or "max 100000"
+        if (!(max_file >> quota >> period)) return std::nullopt;
+    } else {
+        std::ifstream quota_file(group / "cpu.cfs_quota_us");
+        std::ifstream period_file(group / "cpu.cfs_period_us");
+        if (!(quota_file >> quota && period_file >> period)) return std::nullopt;
+    }
+    return quota_over_period(quota, period);
+}
+
+// An absent limit is infinite.
+std::optional<double> tighter(std::optional<double> a, std::optional<double> b) {
+    if (a && b) return std::min(*a, *b);
+    return a ? a : b;
+}
+
+// A cgroup gets no more time than any of its ancestors.
+std::optional<double> hierarchy_quota(const fs::path& root, CgroupVersion version) {
+    std::optional<double> quota;
+    for (const fs::path& group : cgroup_directories(root, "cpu", version)) {
+        quota = tighter(quota, quota_of_group(group, version));
+    }
+    return quota;
+}
+
+// ---- caches ----------------------------------------------------------------------------------
+
+// "48K", "2048K", "32M" or plain bytes; 0 if unreadable.
+std::int64_t read_size(const fs::path& path) {
+    std::ifstream file(path);
+    std::int64_t size = 0;
+    char unit = ' ';
+    if (!(file >> size) || size < 0) return 0;
+    file >> unit;
+    if (unit == 'K') return size << 10;
+    if (unit == 'M') return size << 20;
+    return size;
+}
+
+std::string read_word(const fs::path& path) {
+    std::ifstream file(path);
+    std::string word;
+    file >> word;
+    return word;
+}
+
+// Fills what sysfs left unknown from the C library, which on x86 asks the CPU itself.
+CacheSizes with_sysconf(CacheSizes caches) {
+    const auto fill = [](std::int64_t& size, int name) {
+        if (size == 0) size = std::max<std::int64_t>(0, sysconf(name));
+    };
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+    fill(caches.l1d, _SC_LEVEL1_DCACHE_SIZE);
+    fill(caches.l2, _SC_LEVEL2_CACHE_SIZE);
+    fill(caches.l3, _SC_LEVEL3_CACHE_SIZE);
+    fill(caches.line, _SC_LEVEL1_DCACHE_LINESIZE);
+#else
+    (void)fill;
+#endif
+    return caches;
+}
+
+}  // namespace
+
+#ifdef __linux__
+int affinity_cpus() {
+    // The kernel refuses a mask smaller than its own, and says so; start at 1024 CPUs and grow.
+    struct Free {
+        void operator()(cpu_set_t* set) const { CPU_FREE(set); }
+    };
+    for (int capacity = 1024; capacity <= (1 << 20); capacity *= 2) {
+        const std::unique_ptr<cpu_set_t, Free> set(CPU_ALLOC(capacity));
+        const std::size_t bytes = CPU_ALLOC_SIZE(capacity);
+        if (!set) break;
+        if (sched_getaffinity(0, bytes, set.get()) == 0) {
+            return std::max(1, CPU_COUNT_S(bytes, set.get()));
+        }
+        if (errno != EINVAL) break;
+    }
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+#else
+int affinity_cpus() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+#endif
+
+std::optional<double> cgroup_cpu_quota(const fs::path& root) {
+    return tighter(hierarchy_quota(root, CgroupVersion::v2),
+                   hierarchy_quota(root, CgroupVersion::v1));
+}
+
+int allowed_cpus(int affinity_cpus, std::optional<double> cpu_quota) noexcept {
+    if (!cpu_quota) return affinity_cpus;
+    const double granted = std::max(1.0, std::ceil(*cpu_quota));
+    return granted < affinity_cpus ? static_cast<int>(granted) : affinity_cpus;
+}
+
+CacheSizes sysfs_cache_sizes(const fs::path& root) {
+    CacheSizes caches;
+    for (int index = 0;; ++index) {
+        const fs::path dir =
+            root / "sys/devices/system/cpu/cpu0/cache" / ("index" + std::to_string(index));
+        const std::string type = read_word(dir / "type");
+        if (type.empty()) return caches;
+        if (type != "Data" && type != "Unified") continue;
+        const std::string level = read_word(dir / "level");
+        const std::int64_t size = read_size(dir / "size");
+        if (level == "1") caches.l1d = size;
+        if (level == "2") caches.l2 = size;
+        if (level == "3") caches.l3 = size;
+        if (caches.line == 0) caches.line = read_size(dir / "coherency_line_size");
+    }
+}
+
+VectorIsa vector_isa() noexcept {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    // The builtins answer no for AVX state that the operating system has not enabled.
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+        return VectorIsa::avx512;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return VectorIsa::avx2;
+    return VectorIsa::sse2;
+#elif defined(__aarch64__)
+    return VectorIsa::neon;
+#else
+    return VectorIsa::scalar;
+#endif
+}
+
+const char* name_of(VectorIsa isa) noexcept {
+    switch (isa) {
+        case VectorIsa::avx512: return "avx512";
+        case VectorIsa::avx2: return "avx2";
+        case VectorIsa::sse2: return "sse2";
+        case VectorIsa::neon: return "neon";
+        case VectorIsa::scalar: return "scalar";
+    }
+    return "scalar";
+}
+
+Machine read_machine() {
+    Machine machine;
+    machine.affinity_cpus = affinity_cpus();
+    machine.cpu_quota = cgroup_cpu_quota("/");
+    machine.cpus = allowed_cpus(machine.affinity_cpus, machine.cpu_quota);
+    machine.caches = with_sysconf(sysfs_cache_sizes("/"));
+    machine.vector_isa = vector_isa();
+    return machine;
+}
+
+}  // namespace anyshape

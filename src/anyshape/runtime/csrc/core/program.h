@@ -1,0 +1,176 @@
+// Level 1 as the runtime sees it: one compiled graph for all shapes.
+//
+// A program is data. Its numbers come from two generated functions, `bind` and `shape`; its work is
+// done by generated kernels. docs/design/0003 explains each part.
+//
+//   words    what `shape` computes: sizes, strides, byte counts, task counts, variants, costs
+//   buffer   memory with a name: an input, an output, a weight, a place in the arena, or an alias,
+//            which is a place inside another buffer
+//   block    the 64-bit words that one kernel call is given
+//   step     a kernel, its block, how many tasks it has and which earlier steps it waits for
+//
+// Ownership: a Program owns its tables. Kernels and weights are addresses that whoever makes the
+// Program keeps alive.
+// Thread-safety: immutable once made; use it from any thread.
+// Failure: the constructor throws MalformedProgram, so that everything after it can index without
+// looking. What only numbers can tell (a variant out of range) is checked by specialize().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/memory_plan.h"
+
+namespace anyshape {
+
+using BindFunction = std::int64_t (*)(const std::int64_t* dims, std::int64_t* symbols);
+using ShapeFunction = std::int64_t (*)(const std::int64_t* symbols, std::int64_t* words);
+using Kernel = void (*)(const std::int64_t* block, std::int64_t first, std::int64_t last,
+                        std::int64_t worker);
+
+// What bind and shape answer if every check holds.
+inline constexpr std::int64_t all_checks_hold = -1;
+
+// An element type in DLPack's terms.
+struct DataType {
+    std::uint8_t code = 0;
+    std::uint8_t bits = 0;
+
+    std::int64_t bytes() const noexcept { return (bits + 7) / 8; }
+    bool operator==(const DataType&) const = default;
+};
+
+// Axis i of the program is axis order[i] of the caller's array. Empty: they are the same.
+using Order = std::vector<std::uint32_t>;
+
+// Sizes or strides of a caller's array, in the order of the program.
+std::vector<std::int64_t> in_order(std::span<const std::int64_t> values, const Order& order);
+
+struct Input {
+    std::string name;
+    DataType type;
+    std::uint32_t rank = 0;
+    Order order;
+};
+
+struct Output {
+    DataType type;
+    std::vector<std::uint32_t> dims;  // words
+    std::uint32_t buffer = 0;         // of kind output
+    Order order;
+    // The input that its memory begins with, when kernels start: they write behind it, or over it.
+    // The input is read there, too.
+    std::optional<std::uint32_t> start;
+};
+
+enum class BufferKind : std::uint8_t { input, output, weight, arena, alias };
+
+struct Buffer {
+    BufferKind kind = BufferKind::arena;
+    // Number of the input or output, address of the weight, or target of the alias.
+    std::uint64_t of = 0;
+    std::optional<std::uint32_t> bytes;   // word; outputs and arena buffers have one
+    std::optional<std::uint32_t> offset;  // word; bytes into the target of an alias
+    // Arena only: one slice of `bytes` for each worker; kernels add worker * bytes themselves.
+    bool per_worker = false;
+    // Alias only: a result that is written over an operand, for the report.
+    bool in_place = false;
+    // Arena only: buffers whose lifetimes have a step in common share no memory, and no more do
+    // these with this one. Naming one side is enough.
+    std::vector<std::uint32_t> conflicts;
+    Lifetime lifetime;  // arena only
+};
+
+enum class SourceKind : std::uint8_t { word, constant, address };
+
+// Where one word of a block comes from.
+struct Source {
+    SourceKind kind = SourceKind::constant;
+    std::int64_t value = 0;               // word, constant, or buffer
+    std::optional<std::uint32_t> offset;  // word; bytes into the buffer
+};
+
+// One way to do a step: a kernel, and where its words begin in the block of the step.
+struct Variant {
+    Kernel kernel = nullptr;
+    std::uint32_t start = 0;
+};
+
+struct Step {
+    std::string name;
+    std::vector<Variant> variants;
+    std::optional<std::uint32_t> variant;  // word; the first variant if there is none
+    std::uint32_t tasks = 0;               // word
+    std::optional<std::uint32_t> cost;     // word; picoseconds on one thread
+    std::vector<Source> block;
+    std::vector<std::uint32_t> waits;  // earlier steps
+};
+
+struct ProgramDescription {
+    BindFunction bind = nullptr;
+    ShapeFunction shape = nullptr;
+    std::uint32_t symbols = 0;
+    std::uint32_t words = 0;
+    // No step starts before all steps that are so many or more before it are done: lifetimes may
+    // rely on that without a wait.
+    std::uint32_t window = 8;
+    std::vector<Input> inputs;
+    std::vector<Output> outputs;
+    std::vector<Buffer> buffers;
+    std::vector<Step> steps;
+};
+
+class Program {
+   public:
+    explicit Program(ProgramDescription description);
+
+    const ProgramDescription& description() const noexcept { return description_; }
+    const std::vector<Step>& steps() const noexcept { return description_.steps; }
+    const std::vector<Buffer>& buffers() const noexcept { return description_.buffers; }
+    const std::vector<Input>& inputs() const noexcept { return description_.inputs; }
+    const std::vector<Output>& outputs() const noexcept { return description_.outputs; }
+
+    // The sizes of all inputs together: the length of what `bind` reads, and where those of one
+    // input begin.
+    std::size_t dim_count() const noexcept { return dim_begins_.back(); }
+    std::size_t dim_begin(std::size_t input) const noexcept { return dim_begins_[input]; }
+
+    // Where the sizes of one output begin among those of all.
+    std::size_t output_dim_begin(std::size_t output) const noexcept {
+        return output_dim_begins_[output];
+    }
+
+    // Whether an output begins with this input.
+    bool is_start(std::size_t input) const noexcept { return is_start_[input]; }
+
+    // All blocks lie in one array, one after the other.
+    std::size_t block_begin(std::size_t step) const noexcept { return block_begins_[step]; }
+    std::size_t block_words() const noexcept { return block_begins_.back(); }
+
+    // How many addresses in blocks are known with an arena, and with the memory of a call.
+    std::size_t arena_addresses() const noexcept { return arena_addresses_; }
+    std::size_t call_addresses() const noexcept { return call_addresses_; }
+
+    // Arena buffers have numbers of their own, in which conflicts are told.
+    const std::vector<std::uint32_t>& arena_buffers() const noexcept { return arena_buffers_; }
+    const Conflicts& conflicts() const noexcept { return conflicts_; }
+
+   private:
+    void number_arena_buffers();
+    void count_addresses();
+
+    ProgramDescription description_;
+    std::vector<std::size_t> dim_begins_;
+    std::vector<std::size_t> output_dim_begins_;
+    std::vector<bool> is_start_;
+    std::vector<std::size_t> block_begins_;
+    std::size_t arena_addresses_ = 0;
+    std::size_t call_addresses_ = 0;
+    std::vector<std::uint32_t> arena_buffers_;
+    Conflicts conflicts_;
+};
+
+}  // namespace anyshape

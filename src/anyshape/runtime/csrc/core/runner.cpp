@@ -1,0 +1,253 @@
+#include "core/runner.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/available_memory.h"
+#include "core/failures.h"
+#include "core/machine.h"
+#include "core/pool.h"
+#include "core/team.h"
+
+namespace anyshape {
+namespace {
+
+// Contexts beyond this many are for a burst of callers and are not kept.
+constexpr std::size_t max_idle_contexts = 16;
+
+// Runs after which contexts that no caller needed any more are given up.
+constexpr std::uint32_t runs_per_window = 256;
+
+std::int64_t as_word(const void* address) { return reinterpret_cast<std::int64_t>(address); }
+
+// The team itself starts when a run first needs it.
+int allowed_threads(int wanted) {
+    if (wanted == 1) return 1;
+    const int cpus = read_machine().cpus;
+    return wanted > 0 ? std::min(wanted, cpus) : cpus;
+}
+
+void apply(std::span<const Patch> patches, std::span<const std::int64_t> bases,
+           std::span<std::int64_t> blocks) {
+    for (const Patch& patch : patches) blocks[patch.position] = bases[patch.base] + patch.offset;
+}
+
+}  // namespace
+
+Context::Context(const Program& program)
+    : dims(program.dim_count()),
+      symbols(program.description().symbols),
+      bases(first_input_base + program.inputs().size() + program.outputs().size()),
+      blocks(program.block_words()),
+      progress(program.steps().size()) {}
+
+// ---- Runner ----------------------------------------------------------------------------------
+
+Runner::Runner(std::shared_ptr<const Program> program, RunnerOptions options)
+    : program_(std::move(program)),
+      threads_(allowed_threads(options.threads)),
+      team_cost_(options.team_cost),
+      split_cost_(options.split_cost),
+      wait_for_team_(options.wait_for_team),
+      memory_limit_(options.memory_limit),
+      cache_(options.cache) {
+    idle_.reserve(max_idle_contexts);
+}
+
+std::shared_ptr<const Specialization> Runner::specialize(std::span<const std::int64_t> symbols) {
+    return cache_.find_or_make(symbols, [&] { return make(symbols); });
+}
+
+Specialization Runner::make(std::span<const std::int64_t> symbols) const {
+    return anyshape::specialize(
+        program_, symbols,
+        {.workers = threads_, .team_cost = team_cost_, .split_cost = split_cost_});
+}
+
+std::unique_ptr<Context> Runner::borrow() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!idle_.empty()) {
+            std::unique_ptr<Context> context = std::move(idle_.back());
+            idle_.pop_back();
+            least_idle_ = std::min(least_idle_, idle_.size());
+            return context;
+        }
+    }
+    return std::make_unique<Context>(*program_);
+}
+
+void Runner::give_back(std::unique_ptr<Context> context) noexcept {
+    bool window_over = false;
+    {
+        const std::lock_guard lock(mutex_);
+        if (idle_.size() < max_idle_contexts) idle_.push_back(std::move(context));
+        window_over = ++given_back_ >= runs_per_window;
+    }
+    if (window_over) drop_unused_contexts();
+}
+
+// After a burst of callers: those at the front have lain there all through the window.
+void Runner::drop_unused_contexts() noexcept {
+    std::array<std::unique_ptr<Context>, max_idle_contexts> dropped;  // after the lock is
+    const std::lock_guard lock(mutex_);
+    if (given_back_ < runs_per_window) return;  // another thread was here first
+    given_back_ = 0;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < idle_.size(); ++i) {
+        const bool unused = i < least_idle_ && idle_[i]->arena.floor() == 0;
+        (unused ? dropped[i] : idle_[kept++]).swap(idle_[i]);
+    }
+    idle_.resize(kept);
+    least_idle_ = kept;
+}
+
+void Runner::reserve(std::span<const std::int64_t> symbols) {
+    Run run(*this);  // borrows a context, and gives it back whatever happens
+    run.specialization_ = specialize(symbols);
+    run.require_memory_within(memory_limit_, 0);
+    std::vector<std::int64_t> outputs;
+    for (const Output& output : program_->outputs()) {
+        outputs.push_back(run.specialization_->buffer_bytes[output.buffer]);
+    }
+    const std::int64_t arena_bytes = run.specialization_->memory.arena_bytes;
+    const CallMemory counted;
+    try {
+        run.context_->arena.reserve(static_cast<std::size_t>(arena_bytes));
+        Pool::process().reserve(outputs);
+    } catch (const std::bad_alloc&) {
+        run.throw_lack_of_memory(0);
+    }
+}
+
+RunMetrics Runner::run_metrics() const {
+    const std::lock_guard lock(mutex_);
+    RunMetrics metrics{.runs = runs_.load(std::memory_order_relaxed),
+                       .team_runs = team_runs_.load(std::memory_order_relaxed),
+                       .idle_contexts = idle_.size()};
+    for (const auto& context : idle_) metrics.idle_arena_bytes += context->arena.bytes();
+    return metrics;
+}
+
+void Runner::trim() {
+    cache_.clear();
+    const std::lock_guard lock(mutex_);
+    idle_.clear();
+    least_idle_ = 0;
+}
+
+// ---- Run -------------------------------------------------------------------------------------
+
+bool Run::find() {
+    const std::int64_t check =
+        runner_.program_->description().bind(context_->dims.data(), context_->symbols.data());
+    if (check != all_checks_hold) throw CheckFailed(Stage::bind, check, context_->dims);
+    specialization_ = runner_.find(context_->symbols);
+    return specialization_ != nullptr;
+}
+
+void Run::prepare() { specialization_ = runner_.specialize(context_->symbols); }
+
+// Sums of three sizes that are each at most 2^62 do not fit; differences do.
+void Run::require_memory_within(std::int64_t limit, std::int64_t copies,
+                                std::int64_t given) const {
+    const std::int64_t arena = specialization_->memory.arena_bytes;
+    const std::int64_t outputs = specialization_->memory.output_bytes - given;
+    if (arena <= limit && outputs <= limit - arena && copies <= limit - arena - outputs) return;
+    throw MemoryLimitExceeded({arena, outputs, copies}, limit, specialization_->symbols);
+}
+
+void Run::throw_lack_of_memory(std::int64_t copies, std::int64_t given) const {
+    const std::int64_t arena = specialization_->memory.arena_bytes;
+    const std::int64_t outputs = specialization_->memory.output_bytes - given;
+    if (std::max({arena, outputs, copies}) < CallMemory::asked_from) throw;
+    const std::int64_t mappable = mappable_memory("/");
+    std::int64_t available = mappable;
+    try {
+        throw;
+    } catch (const NotAvailable& lack) {
+        available = std::min(lack.available, mappable);
+    } catch (const std::bad_alloc&) {  // a limit of the process
+    }
+    const auto held = static_cast<std::int64_t>(context_->arena.bytes());
+    available = std::min(available, max_bytes - held) + held;
+    throw MemoryUnavailable({arena, outputs, copies}, available, specialization_->symbols);
+}
+
+void Run::set_input(std::size_t input, const void* data) noexcept {
+    context_->bases[first_input_base + input] = as_word(data);
+}
+
+void Run::set_output(std::size_t output, void* data) noexcept {
+    context_->bases[first_input_base + runner_.program_->inputs().size() + output] = as_word(data);
+}
+
+const std::byte* Run::input(std::size_t input) const noexcept {
+    return reinterpret_cast<const std::byte*>(context_->bases[first_input_base + input]);
+}
+
+void Run::begin() {
+    Context& context = *context_;
+    const auto arena_bytes = static_cast<std::size_t>(specialization_->memory.arena_bytes);
+    const std::byte* arena = context.arena.ensure(arena_bytes);
+    context.bases[arena_base] = as_word(arena);
+    if (context.last != specialization_) {
+        context.last = specialization_;
+        context.last_arena = nullptr;
+        std::ranges::copy(specialization_->block_image, context.blocks.begin());
+    }
+    if (context.last_arena != arena) {
+        context.last_arena = arena;
+        apply(specialization_->arena_patches, context.bases, context.blocks);
+    }
+    apply(specialization_->call_patches, context.bases, context.blocks);
+}
+
+void Run::execute(Stop* stop) {
+    if (stop != nullptr) stop->check();
+    begin();
+    runner_.runs_.fetch_add(1, std::memory_order_relaxed);
+    const IfBusy if_busy = runner_.wait_for_team_ ? IfBusy::wait : IfBusy::go_alone;
+    use_team_or_go_alone(specialization_->steps, if_busy, stop);
+    if (stop != nullptr) stop->check_at_end();
+}
+
+void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop) {
+    Walk walk(steps, context_->blocks.data(), context_->progress,
+              runner_.program_->description().window, runner_.threads_, stop);
+    if (runner_.threads_ > 1 && specialization_->worth_a_team) {
+        walk.reset();
+        const Team::Job job{.work = [](void* what, int member) noexcept {
+                                static_cast<Walk*>(what)->together(member);
+                            },
+                            .what = &walk};
+        Team& team = Team::process();
+        const bool ran = if_busy == IfBusy::wait ? team.run(job, runner_.threads_, stop)
+                                                 : team.try_run(job, runner_.threads_);
+        if (ran) {
+            runner_.team_runs_.fetch_add(1, std::memory_order_relaxed);
+            return;
+        }
+    }
+    if (specialization_->brief) return walk.alone();
+    const Team::Alone alone(Team::process());
+    walk.alone();  // at once over if it was stopped while it waited
+}
+
+// A step alone has nothing to wait for: those before it are done. Nor does it wait for the team:
+// its caller holds the interpreter's lock, which the team's may need.
+void Run::execute_step(std::size_t number, Stop* stop) {
+    if (stop != nullptr) stop->check();
+    ReadyStep step = specialization_->steps[number];
+    step.waits = {};
+    use_team_or_go_alone({&step, 1}, IfBusy::go_alone, stop);
+    if (stop != nullptr) stop->check_at_end();
+}
+
+std::byte* Run::address(std::size_t buffer) const noexcept {
+    const Place place = specialization_->places[buffer];
+    return reinterpret_cast<std::byte*>(context_->bases[place.base] + place.offset);
+}
+
+}  // namespace anyshape

@@ -1,0 +1,166 @@
+// Runs one program: looks up or makes the specialization, lends memory, calls the team.
+//
+//   Runner   one per program: the cache of specializations and the contexts that are not in use
+//   Context  what one run needs for itself: an arena, blocks, counters. It remembers what it ran
+//            last, so that a call with the same sizes only fills in the addresses that changed
+//   Run      one call, in three parts, because a caller has things to do in between:
+//              dims() filled in → prepare() → execute()
+//
+// Ownership: a Runner shares its Program and owns cache and contexts. A Run borrows a context and
+// must not outlive the Runner.
+// Thread-safety: a Runner may be used from any thread, and many Runs at the same time; a Run from
+// one thread at a time.
+// Failure: CheckFailed, ImpossibleSize, MemoryLimitExceeded, MemoryUnavailable, Stopped,
+// std::bad_alloc; the Runner stays usable.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/arena.h"
+#include "core/fork_safe.h"
+#include "core/program.h"
+#include "core/size_math.h"
+#include "core/specialization.h"
+#include "core/specialization_cache.h"
+#include "core/stop.h"
+#include "core/walk.h"
+
+namespace anyshape {
+
+struct RunnerOptions {
+    int threads = 0;  // at most so many; 0: as many as CPUs are allowed
+    std::int64_t team_cost = SpecializeOptions{}.team_cost;
+    std::int64_t split_cost = SpecializeOptions{}.split_cost;
+    // When the team is busy: wait for it, instead of going alone.
+    bool wait_for_team = false;
+    CacheLimits cache;
+    std::int64_t memory_limit = max_bytes;  // of one run: arena, outputs, copies of inputs
+};
+
+struct RunMetrics {
+    std::uint64_t runs = 0;
+    std::uint64_t team_runs = 0;  // with the team; the others were short, or the team was busy
+    std::size_t idle_contexts = 0;
+    std::size_t idle_arena_bytes = 0;
+};
+
+struct Context {
+    explicit Context(const Program& program);
+
+    Arena arena;
+    std::vector<std::int64_t> dims;
+    std::vector<std::int64_t> symbols;
+    std::vector<std::int64_t> bases;  // addresses, see specialization.h
+    std::vector<std::int64_t> blocks;
+    std::vector<StepProgress> progress;
+    std::shared_ptr<const Specialization> last;  // `blocks` are filled in for it,
+    const std::byte* last_arena = nullptr;       // with the arena at this address
+};
+
+class Runner {
+   public:
+    Runner(std::shared_ptr<const Program> program, RunnerOptions options);
+
+    const Program& program() const noexcept { return *program_; }
+    int threads() const noexcept { return threads_; }
+
+    // Null if there is none yet.
+    std::shared_ptr<const Specialization> find(std::span<const std::int64_t> symbols) {
+        return cache_.find(symbols);
+    }
+    std::shared_ptr<const Specialization> specialize(std::span<const std::int64_t> symbols);
+
+    CacheMetrics cache_metrics() const { return cache_.metrics(); }
+    RunMetrics run_metrics() const;
+
+    // What a run of this binding needs, with memory behind it: the arena of one context, and blocks
+    // for the outputs of one call.
+    void reserve(std::span<const std::int64_t> symbols);
+
+    // Level 2 without the cache, to ask what a binding would need.
+    MemoryReport plan(std::span<const std::int64_t> symbols) const { return make(symbols).memory; }
+
+    // Gives back the memory of idle contexts and forgets all specializations not in use.
+    void trim();
+
+    std::int64_t memory_limit() const noexcept { return memory_limit_; }
+
+   private:
+    friend class Run;
+    Specialization make(std::span<const std::int64_t> symbols) const;
+    std::unique_ptr<Context> borrow();
+    void give_back(std::unique_ptr<Context> context) noexcept;
+    void drop_unused_contexts() noexcept;
+
+    const std::shared_ptr<const Program> program_;
+    const int threads_;
+    const std::int64_t team_cost_;
+    const std::int64_t split_cost_;
+    const bool wait_for_team_;
+    const std::int64_t memory_limit_;
+    SpecializationCache cache_;
+    mutable ForkSafeMutex mutex_;
+    std::vector<std::unique_ptr<Context>> idle_;  // the last one given back is the next one lent
+    std::size_t least_idle_ = 0;    // of this window: so many at the front were never needed
+    std::uint32_t given_back_ = 0;  // in this window
+    std::atomic<std::uint64_t> runs_ = 0;
+    std::atomic<std::uint64_t> team_runs_ = 0;
+};
+
+class Run {
+   public:
+    explicit Run(Runner& runner) : runner_(runner), context_(runner.borrow()) {}
+    ~Run() { runner_.give_back(std::move(context_)); }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    // The sizes of all inputs, one after the other: for the caller to fill in.
+    std::span<std::int64_t> dims() noexcept { return context_->dims; }
+
+    // Solves the symbols. True if their specialization was there; otherwise prepare() makes it.
+    bool find();
+    void prepare();
+
+    const std::shared_ptr<const Specialization>& specialization() const noexcept {
+        return specialization_;
+    }
+
+    // Throws MemoryLimitExceeded if the run, with so many bytes for copies of inputs, needs more.
+    // Outputs that are written into memory of the caller do not count: `given` are their bytes.
+    void require_memory_within(std::int64_t limit, std::int64_t copies,
+                               std::int64_t given = 0) const;
+
+    // For a handler of std::bad_alloc: throws MemoryUnavailable in its place, with the same bytes, if
+    // the run needs so much that its size is the cause; else the same again.
+    [[noreturn]] void throw_lack_of_memory(std::int64_t copies, std::int64_t given = 0) const;
+
+    // For the caller to fill in before execute(). Inputs are contiguous and aligned to an element.
+    void set_input(std::size_t input, const void* data) noexcept;
+    void set_output(std::size_t output, void* data) noexcept;
+    const std::byte* input(std::size_t input) const noexcept;
+
+    // Throws Stopped if `stop` asked for it, at the latest when all is done. Nobody may then use the
+    // outputs.
+    void execute(Stop* stop = nullptr);
+
+    // The same, one step at a time: begin() once, then each step in order.
+    void begin();
+    void execute_step(std::size_t step, Stop* stop = nullptr);
+    std::byte* address(std::size_t buffer) const noexcept;  // after begin()
+
+   private:
+    friend class Runner;
+    enum class IfBusy : std::uint8_t { go_alone, wait };
+    void use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop);
+
+    Runner& runner_;
+    std::unique_ptr<Context> context_;
+    std::shared_ptr<const Specialization> specialization_;
+};
+
+}  // namespace anyshape

@@ -1,0 +1,269 @@
+#include "core/specialization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "core/failures.h"
+#include "core/size_math.h"
+
+namespace anyshape {
+namespace {
+
+constexpr std::int64_t unknown_bytes = -1;
+
+// Threads count a little beyond the last task, and that must not overflow.
+constexpr std::int64_t max_tasks = std::int64_t{1} << 48;
+
+// Two of them can be added: 53 days in picoseconds.
+constexpr std::int64_t max_cost = std::int64_t{1} << 62;
+
+double picoseconds(std::int64_t nanoseconds) { return 1e3 * static_cast<double>(nanoseconds); }
+
+// The parts of specialize(), in the order in which they run.
+class Specializer {
+   public:
+    Specializer(std::shared_ptr<const Program> program, std::span<const std::int64_t> symbols,
+                const SpecializeOptions& options)
+        : program_(*program), options_(options) {
+        result_.program = std::move(program);
+        result_.symbols.assign(symbols.begin(), symbols.end());
+    }
+
+    Specialization make() && {
+        compute_words();
+        measure_buffers();
+        place_arena_buffers();
+        place_other_buffers();
+        shape_outputs();
+        result_.steps.reserve(program_.steps().size());
+        for (std::size_t i = 0; i < program_.steps().size(); ++i) ready_step(i);
+        fill_blocks();
+        judge_cost();
+        return std::move(result_);
+    }
+
+   private:
+    void compute_words() {
+        result_.words.resize(program_.description().words);
+        const std::int64_t check =
+            program_.description().shape(result_.symbols.data(), result_.words.data());
+        if (check != all_checks_hold) throw CheckFailed(Stage::shape, check, result_.symbols);
+    }
+
+    std::int64_t word(std::uint32_t index) const { return result_.words[index]; }
+
+    void measure_buffers() {
+        const auto& buffers = program_.buffers();
+        result_.buffer_bytes.resize(buffers.size(), unknown_bytes);
+        for (std::size_t i = 0; i < buffers.size(); ++i) {
+            if (!buffers[i].bytes) continue;
+            const std::int64_t bytes = word(*buffers[i].bytes);
+            if (bytes < 0 || bytes > max_bytes) impossible("bytes of buffer", i, bytes);
+            result_.buffer_bytes[i] = bytes;
+        }
+    }
+
+    void place_arena_buffers() {
+        const auto& arena = program_.arena_buffers();
+        std::vector<std::int64_t> bytes(arena.size());
+        for (std::size_t i = 0; i < arena.size(); ++i) {
+            const int slices = program_.buffers()[arena[i]].per_worker ? options_.workers : 1;
+            const auto total = checked_multiply(result_.buffer_bytes[arena[i]], slices);
+            if (!total) impossible("bytes of buffer", arena[i], result_.buffer_bytes[arena[i]]);
+            bytes[i] = result_.buffer_bytes[arena[i]] = *total;
+        }
+        const Conflicts& conflicts = program_.conflicts();
+        const std::int64_t bound = most_live_bytes(bytes, conflicts.lifetimes());
+        const MemoryPlan plan = plan_memory(bytes, conflicts, bound);
+        result_.memory.arena_bytes = plan.arena_bytes;
+        result_.memory.lower_bound_bytes = bound;
+        result_.places.resize(program_.buffers().size());
+        for (std::size_t i = 0; i < arena.size(); ++i) {
+            result_.places[arena[i]] = {arena_base, plan.offsets[i]};
+        }
+    }
+
+    void place_other_buffers() {
+        const auto first_output =
+            first_input_base + static_cast<std::uint32_t>(program_.inputs().size());
+        for (std::size_t i = 0; i < program_.buffers().size(); ++i) {
+            const Buffer& buffer = program_.buffers()[i];
+            const auto of = static_cast<std::uint32_t>(buffer.of);
+            switch (buffer.kind) {
+                case BufferKind::input:
+                    result_.places[i] = {first_input_base + of, 0};
+                    break;
+                case BufferKind::output:
+                    result_.places[i] = {first_output + of, 0};
+                    result_.memory.output_bytes = sum(result_.memory.output_bytes, i);
+                    break;
+                case BufferKind::weight:
+                    result_.places[i] = {absolute_base, static_cast<std::int64_t>(buffer.of)};
+                    break;
+                case BufferKind::alias:
+                    place_alias(i, buffer);
+                    break;
+                case BufferKind::arena:
+                    break;
+            }
+        }
+    }
+
+    void place_alias(std::size_t index, const Buffer& alias) {
+        const std::int64_t offset = alias.offset ? word(*alias.offset) : 0;
+        const std::int64_t bytes = std::max<std::int64_t>(result_.buffer_bytes[index], 0);
+        check_inside(alias.of, offset, bytes, index);
+        const Place target = result_.places[alias.of];
+        const auto total = checked_add(target.offset, offset);
+        if (!total) impossible("offset of buffer", index, offset);
+        result_.places[index] = {target.base, *total};
+        std::int64_t& saved =
+            alias.in_place ? result_.memory.in_place_bytes : result_.memory.aliased_bytes;
+        if (bytes > 0) saved = sum(saved, index);
+    }
+
+    std::int64_t sum(std::int64_t total, std::size_t buffer) const {
+        const auto more = checked_add(total, result_.buffer_bytes[buffer]);
+        if (!more) impossible("bytes of buffer", buffer, result_.buffer_bytes[buffer]);
+        return *more;
+    }
+
+    void check_inside(std::size_t buffer, std::int64_t offset, std::int64_t bytes,
+                      std::size_t alias) const {
+        const std::int64_t available = result_.buffer_bytes[buffer];
+        if (offset < 0 || offset >= max_bytes) impossible("offset of buffer", alias, offset);
+        if (available != unknown_bytes && offset > available - bytes) {
+            impossible("end of buffer", alias, offset + bytes);
+        }
+    }
+
+    // The shapes that the caller sees must fit the memory that kernels write.
+    void shape_outputs() {
+        result_.output_dims.reserve(program_.output_dim_begin(program_.outputs().size()));
+        for (const Output& output : program_.outputs()) {
+            std::optional<std::int64_t> bytes = output.type.bytes();
+            for (const std::uint32_t dim : output.dims) {
+                const std::int64_t size = word(dim);
+                if (size < 0) impossible("a size of the output in buffer", output.buffer, size);
+                result_.output_dims.push_back(size);
+                if (bytes) bytes = checked_multiply(*bytes, size);
+            }
+            if (!bytes || *bytes > result_.buffer_bytes[output.buffer]) {
+                impossible("bytes, too few for its shape, of buffer", output.buffer,
+                           result_.buffer_bytes[output.buffer]);
+            }
+        }
+    }
+
+    void ready_step(std::size_t index) {
+        const Step& step = program_.steps()[index];
+        const std::int64_t tasks = word(step.tasks);
+        const std::int64_t variant = step.variant ? word(*step.variant) : 0;
+        if (tasks < 0 || tasks > max_tasks) impossible("tasks of step", index, tasks);
+        if (variant < 0 || variant >= std::ssize(step.variants)) {
+            impossible("variant of step", index, variant);
+        }
+        const Variant& chosen = step.variants[static_cast<std::size_t>(variant)];
+        const std::int64_t cost = step.cost ? std::max<std::int64_t>(word(*step.cost), 0)
+                                            : unknown_cost;
+        result_.steps.push_back({
+            .kernel = tasks > 0 ? chosen.kernel : nullptr,
+            .tasks = std::max<std::int64_t>(tasks, 1),
+            .ranges = ranges_of(std::max<std::int64_t>(tasks, 1), cost),
+            .block = program_.block_begin(index) + chosen.start,
+            .waits = step.waits,
+            .cost = cost,
+            .variant = static_cast<std::uint32_t>(variant),
+        });
+    }
+
+    // Four for each thread: the last ones to finish are then not far apart. But no range takes less
+    // time than it takes another thread to notice it, and every thread has as many as the others.
+    int ranges_of(std::int64_t tasks, std::int64_t cost) const {
+        auto most = static_cast<double>(std::min<std::int64_t>(tasks, 4 * options_.workers));
+        if (cost != unknown_cost) {
+            const double split_cost = picoseconds(options_.split_cost);
+            if (cost == 0 || static_cast<double>(cost) < split_cost) return 1;
+            most = std::min(most, static_cast<double>(cost) / (split_cost / 4));
+        }
+        const int ranges = std::min(static_cast<int>(most), max_ranges);
+        return ranges > options_.workers ? ranges - ranges % options_.workers : ranges;
+    }
+
+    void fill_blocks() {
+        result_.block_image.reserve(program_.block_words());
+        result_.arena_patches.reserve(program_.arena_addresses());
+        result_.call_patches.reserve(program_.call_addresses());
+        for (const Step& step : program_.steps()) {
+            for (const Source& source : step.block) result_.block_image.push_back(value_of(source));
+        }
+    }
+
+    // The value, or what is known of it: addresses that differ between runs become patches.
+    std::int64_t value_of(const Source& source) {
+        if (source.kind == SourceKind::constant) return source.value;
+        if (source.kind == SourceKind::word) return word(static_cast<std::uint32_t>(source.value));
+        const auto buffer = static_cast<std::size_t>(source.value);
+        const std::int64_t offset = source.offset ? word(*source.offset) : 0;
+        check_inside(buffer, offset, 0, buffer);
+        const Place place = result_.places[buffer];
+        if (place.base != absolute_base) {
+            auto& patches =
+                place.base == arena_base ? result_.arena_patches : result_.call_patches;
+            const auto position = static_cast<std::uint32_t>(result_.block_image.size());
+            patches.push_back({position, place.base, place.offset + offset});
+        }
+        return place.offset + offset;
+    }
+
+    // Without an estimate, work that can be split is taken to be worth splitting.
+    void judge_cost() {
+        const auto is_shared = [](const ReadyStep& step) { return step.ranges > 1; };
+        const auto& steps = result_.steps;
+        const bool unknown = std::ranges::any_of(
+            steps, [](const ReadyStep& step) { return step.cost == unknown_cost; });
+        if (unknown) {
+            result_.worth_a_team = std::ranges::any_of(steps, is_shared);
+            return;
+        }
+        double shared = 0;
+        result_.cost = 0;
+        for (const ReadyStep& step : steps) {
+            result_.cost = std::min(result_.cost + std::min(step.cost, max_cost), max_cost);
+            if (is_shared(step)) shared += static_cast<double>(step.cost);
+        }
+        const double team_cost = picoseconds(options_.team_cost);
+        result_.brief = static_cast<double>(result_.cost) < team_cost;
+        result_.worth_a_team = shared > 0 && shared >= team_cost;
+    }
+
+    [[noreturn]] static void impossible(const char* what, std::size_t index, std::int64_t value) {
+        throw ImpossibleSize(std::string(what) + " " + std::to_string(index), value);
+    }
+
+    const Program& program_;
+    const SpecializeOptions& options_;
+    Specialization result_;
+};
+
+template <typename T>
+std::size_t bytes_of(const std::vector<T>& vector) noexcept {
+    return vector.capacity() * sizeof(T);
+}
+
+}  // namespace
+
+std::size_t Specialization::held_bytes() const noexcept {
+    return sizeof(*this) + bytes_of(symbols) + bytes_of(words) + bytes_of(steps) +
+           bytes_of(block_image) + bytes_of(arena_patches) + bytes_of(call_patches) +
+           bytes_of(output_dims) + bytes_of(buffer_bytes) + bytes_of(places);
+}
+
+Specialization specialize(std::shared_ptr<const Program> program,
+                          std::span<const std::int64_t> symbols, const SpecializeOptions& options) {
+    return Specializer(std::move(program), symbols, options).make();
+}
+
+}  // namespace anyshape

@@ -1,0 +1,100 @@
+// Level 2: everything about a program that depends on the sizes of one binding.
+//
+// specialize() is arithmetic: it runs the compiled shape program, chooses kernels, places buffers
+// and fills in all words of all blocks but the addresses. Those differ between runs that go on at
+// the same time, so they are kept as patches: base + offset, where a base is the arena, an input
+// or an output.
+//
+// Ownership: a Specialization owns its tables and shares its Program.
+// Thread-safety: immutable once made; many runs use one at the same time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/program.h"
+
+namespace anyshape {
+
+// A word of a block that a run fills in: blocks[position] = bases[base] + offset.
+struct Patch {
+    std::uint32_t position;
+    std::uint32_t base;
+    std::int64_t offset;
+};
+
+// Bases in order: nothing (offsets are addresses, as those of weights), the arena, the inputs, the
+// outputs.
+inline constexpr std::uint32_t absolute_base = 0;
+inline constexpr std::uint32_t arena_base = 1;
+inline constexpr std::uint32_t first_input_base = 2;
+
+// Where a buffer lies, aliases resolved.
+struct Place {
+    std::uint32_t base = absolute_base;
+    std::int64_t offset = 0;
+};
+
+inline constexpr std::int64_t unknown_cost = -1;
+
+// A step with its numbers. A step without work has no kernel and one task, so that whoever waits
+// for it also waits for what it waits for.
+struct ReadyStep {
+    Kernel kernel = nullptr;
+    std::int64_t tasks = 1;
+    int ranges = 1;         // of tasks, which threads take one at a time; 1: it is not split
+    std::size_t block = 0;  // begin of its words
+    std::span<const std::uint32_t> waits;
+    std::int64_t cost = unknown_cost;  // picoseconds on one thread
+    std::uint32_t variant = 0;
+
+    // The first task of a range; its length and that of any other differ by one at most.
+    std::int64_t begin_of(int range) const noexcept {
+        return tasks / ranges * range + tasks % ranges * range / ranges;
+    }
+};
+
+inline constexpr int max_ranges = 64;  // one bit each, see walk.h
+
+struct MemoryReport {
+    std::int64_t arena_bytes = 0;
+    std::int64_t lower_bound_bytes = 0;  // the most that lives at one step
+    std::int64_t aliased_bytes = 0;      // saved by results that are names of other buffers
+    std::int64_t in_place_bytes = 0;     // saved by results that are written over operands
+    std::int64_t output_bytes = 0;
+};
+
+struct Specialization {
+    std::shared_ptr<const Program> program;
+    std::vector<std::int64_t> symbols;
+    std::vector<std::int64_t> words;
+    std::vector<ReadyStep> steps;
+    std::vector<std::int64_t> block_image;  // all blocks, complete but for the patches
+    std::vector<Patch> arena_patches;
+    std::vector<Patch> call_patches;        // inputs and outputs
+    std::vector<std::int64_t> output_dims;  // of all outputs, one after the other
+    std::vector<std::int64_t> buffer_bytes;  // by buffer; -1 where the program does not say
+    std::vector<Place> places;               // by buffer
+    MemoryReport memory;
+    std::int64_t cost = unknown_cost;  // of all steps; unknown if that of any step is
+    bool worth_a_team = false;
+    bool brief = false;  // known to take a few microseconds
+
+    // What this object occupies, for the cache that holds it.
+    std::size_t held_bytes() const noexcept;
+};
+
+// What level 2 must know beside the program and the symbols.
+struct SpecializeOptions {
+    int workers = 1;                  // threads that a run may use: slices of per-worker buffers
+    std::int64_t team_cost = 10'000;  // nanoseconds: runs with less to share do not call the team
+    std::int64_t split_cost = 3'000;  // nanoseconds: shorter steps are not split
+};
+
+// Throws CheckFailed or ImpossibleSize.
+Specialization specialize(std::shared_ptr<const Program> program,
+                          std::span<const std::int64_t> symbols, const SpecializeOptions& options);
+
+}  // namespace anyshape

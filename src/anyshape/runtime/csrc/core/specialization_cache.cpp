@@ -1,0 +1,122 @@
+#include "core/specialization_cache.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace anyshape {
+
+std::size_t SpecializationCache::Hash::operator()(Symbols symbols) const noexcept {
+    std::uint64_t hash = symbols.size();
+    for (const std::int64_t symbol : symbols) {
+        hash = (hash ^ static_cast<std::uint64_t>(symbol)) * 0x9e3779b97f4a7c15U;
+        hash ^= hash >> 32;  // multiplication carries only upwards
+    }
+    return hash;
+}
+
+bool SpecializationCache::Equal::operator()(Symbols a, Symbols b) const noexcept {
+    return std::ranges::equal(a, b);
+}
+
+SpecializationCache::Entry SpecializationCache::find(Symbols symbols) {
+    const std::lock_guard lock(mutex_);
+    return find_locked(symbols);
+}
+
+SpecializationCache::Entry SpecializationCache::find_locked(Symbols symbols) {
+    const auto found = entries_.find(symbols);
+    if (found == entries_.end()) return nullptr;
+    ++metrics_.hits;
+    recent_first_.splice(recent_first_.begin(), recent_first_, found->second);
+    return *found->second;
+}
+
+SpecializationCache::Entry SpecializationCache::find_or_make(Symbols symbols, const Make& make) {
+    std::unique_lock lock(mutex_);
+    if (Entry entry = find_locked(symbols)) return entry;
+    forget_flights_of_parent();
+    if (const auto flight = flights_.find(symbols); flight != flights_.end()) {
+        const std::shared_future<Entry> made = flight->second;
+        ++metrics_.hits;
+        lock.unlock();
+        return made.get();
+    }
+    ++metrics_.misses;
+    std::promise<Entry> promise;
+    flights_.emplace(symbols, promise.get_future().share());
+    lock.unlock();
+    try {
+        Entry entry = make_and_store(symbols, make);
+        promise.set_value(entry);
+        return entry;
+    } catch (...) {
+        promise.set_exception(std::current_exception());
+        throw;
+    }
+}
+
+// After a fork, whoever made them is not here. Nothing reads the keys, which lay with them.
+void SpecializationCache::forget_flights_of_parent() {
+    if (flights_since_ == forks()) return;
+    flights_.clear();
+    flights_since_ = forks();
+}
+
+// Ends the flight in any case.
+SpecializationCache::Entry SpecializationCache::make_and_store(Symbols symbols, const Make& make) {
+    const auto start = std::chrono::steady_clock::now();
+    Entry entry;
+    const auto land = [&] {
+        const auto spent = std::chrono::steady_clock::now() - start;
+        const std::lock_guard lock(mutex_);
+        metrics_.make_ns += static_cast<std::uint64_t>(std::chrono::nanoseconds(spent).count());
+        flights_.erase(symbols);
+        if (entry) store(entry);
+    };
+    try {
+        entry = std::make_shared<const Specialization>(make());
+    } catch (...) {
+        land();
+        throw;
+    }
+    land();
+    return entry;
+}
+
+// If memory runs out, nothing has changed.
+void SpecializationCache::store(Entry entry) {
+    std::list<Entry> newest{std::move(entry)};
+    entries_.emplace(newest.front()->symbols, newest.begin());
+    metrics_.bytes += newest.front()->held_bytes();
+    recent_first_.splice(recent_first_.begin(), newest);
+    evict();
+}
+
+// The newest stays, even if it alone is beyond the limit.
+void SpecializationCache::evict() {
+    while (entries_.size() > 1 &&
+           (entries_.size() > limits_.entries || metrics_.bytes > limits_.bytes)) {
+        const Entry& oldest = recent_first_.back();
+        metrics_.bytes -= oldest->held_bytes();
+        ++metrics_.evictions;
+        entries_.erase(oldest->symbols);
+        recent_first_.pop_back();
+    }
+}
+
+CacheMetrics SpecializationCache::metrics() const {
+    const std::lock_guard lock(mutex_);
+    CacheMetrics metrics = metrics_;
+    metrics.entries = entries_.size();
+    return metrics;
+}
+
+void SpecializationCache::clear() {
+    const std::lock_guard lock(mutex_);
+    entries_.clear();
+    recent_first_.clear();
+    metrics_.bytes = 0;
+}
+
+}  // namespace anyshape

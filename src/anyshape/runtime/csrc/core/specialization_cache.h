@@ -1,0 +1,82 @@
+// The specializations made so far, by the symbols they were made for.
+//
+// Bounded by count and by bytes; the least recently used goes first, and lives on as long as a run
+// uses it. A binding that several threads ask for at the same time is made by one of them, while
+// the others wait for it.
+//
+// Ownership: shares each Specialization with the runs that use it.
+// Thread-safety: every method may be called from any thread. `make` runs without the lock.
+// Failure: if `make` throws, nothing is stored, and everyone who waited gets the same exception.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/fork_safe.h"
+#include "core/specialization.h"
+
+namespace anyshape {
+
+struct CacheLimits {
+    std::size_t entries = 1024;
+    std::size_t bytes = std::size_t{64} << 20;
+};
+
+struct CacheMetrics {
+    std::uint64_t hits = 0;    // found, or waited for while another thread made it
+    std::uint64_t misses = 0;  // made here, or failed to be made
+    std::uint64_t evictions = 0;
+    std::uint64_t make_ns = 0;  // spent in `make`
+    std::size_t entries = 0;
+    std::size_t bytes = 0;
+};
+
+class SpecializationCache {
+   public:
+    using Symbols = std::span<const std::int64_t>;
+    using Entry = std::shared_ptr<const Specialization>;
+    using Make = std::function<Specialization()>;
+
+    explicit SpecializationCache(CacheLimits limits) : limits_(limits) {}
+
+    // Null if there is none. Counts as a hit or as nothing.
+    Entry find(Symbols symbols);
+
+    Entry find_or_make(Symbols symbols, const Make& make);
+
+    CacheMetrics metrics() const;
+    void clear();
+
+   private:
+    struct Hash {
+        std::size_t operator()(Symbols symbols) const noexcept;
+    };
+    struct Equal {
+        bool operator()(Symbols a, Symbols b) const noexcept;
+    };
+    template <typename Value>
+    using Map = std::unordered_map<Symbols, Value, Hash, Equal>;
+
+    Entry find_locked(Symbols symbols);
+    Entry make_and_store(Symbols symbols, const Make& make);
+    void store(Entry entry);
+    void forget_flights_of_parent();
+    void evict();
+
+    const CacheLimits limits_;
+    mutable ForkSafeMutex mutex_;
+    std::list<Entry> recent_first_;
+    Map<std::list<Entry>::iterator> entries_;  // keys lie in the entries
+    Map<std::shared_future<Entry>> flights_;   // being made; keys lie with the thread that makes it
+    std::uint64_t flights_since_ = forks();
+    CacheMetrics metrics_;
+};
+
+}  // namespace anyshape
