@@ -11,6 +11,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from tests.unit.runtime.graphs import temporary, with_conflicts
@@ -23,8 +24,9 @@ from tests.unit.runtime.handmade import (
     matrices,
 )
 
+from anyshape.program import ArenaStore, Word
 from anyshape.runtime import _native, machine
-from anyshape.runtime.program import ArenaBuffer, Program, Word
+from anyshape.runtime.program import Program
 
 # ---- measuring ---------------------------------------------------------------------------------
 
@@ -88,7 +90,7 @@ def encoder_like(layers: int) -> Program:
     widths["scores"] = made.word(made.shape.op("mul", made.shape.op("mul", count, count), 48))
 
     def result(width: int | str) -> int:
-        return made.buffer(ArenaBuffer(widths[width], 0, 0))
+        return made.buffer(ArenaStore(0, 0), widths[width])
 
     producer: dict[int, int] = {}
 
@@ -98,9 +100,7 @@ def encoder_like(layers: int) -> Program:
         producer[out] = made.step(add_kernel(), [*operands, out], sizes.count, sizes.tasks, waits)
         extra = tuple(Word(made.word(made.shape.op("add", count, k))) for k in range(6))
         last = made.steps[-1]
-        made.steps[-1] = type(last)(
-            last.name, last.variants, last.tasks, (*last.block, *extra), last.waits
-        )
+        made.steps[-1] = replace(last, block=(*last.block, *extra))
         return out
 
     x = 0
@@ -147,7 +147,7 @@ def level_2() -> None:
             start = time.perf_counter_ns()
             program.specialize([tokens * 7, 768])
             samples.append(time.perf_counter_ns() - start)
-        buffers = sum(isinstance(b, ArenaBuffer) for b in program.description.buffers)
+        buffers = sum(isinstance(b.store, ArenaStore) for b in program.description.buffers)
         what = f"level 2, {name}, {buffers} arena buffers, from Python"
         show(what, statistics.median(samples) / 1e3, "µs")
         metrics = program.metrics()

@@ -68,7 +68,8 @@ Graph random_graph(std::mt19937& rng, std::uint32_t steps) {
     description.words = 2;
     description.window = std::uniform_int_distribution<std::uint32_t>(1, 8)(rng);
     description.inputs = {{.name = "a", .type = {0, 64}, .rank = 1, .order = {}}};
-    description.buffers.emplace_back().kind = BufferKind::input;
+    description.kernels = {add};
+    description.buffers.push_back({.store = InputStore{0}, .bytes = 1});
     std::vector<std::set<std::uint32_t>> before(steps);       // through waits or the window
     std::vector<std::vector<std::uint32_t>> uses(steps + 1);  // steps, by value
     for (std::uint32_t step = 0; step < steps; ++step) {
@@ -80,9 +81,9 @@ Graph random_graph(std::mt19937& rng, std::uint32_t steps) {
         const std::uint32_t y = pick();
         graph.operands.emplace_back(x, y);
         Step made;
-        made.variants = {{.kernel = add}};
+        made.variants = {{.kernel = 0}};
         for (const std::uint32_t value : {x, y, step + 1}) {
-            made.block.push_back({SourceKind::address, value, {}});
+            made.block.push_back(Address{value});
             uses[value].push_back(step);
         }
         for (const std::uint32_t value : std::set{x, y}) {
@@ -95,18 +96,19 @@ Graph random_graph(std::mt19937& rng, std::uint32_t steps) {
             before[step].insert(other);
         }
         description.steps.push_back(std::move(made));
-        Buffer& result = description.buffers.emplace_back();
-        result.kind = step + 1 == steps ? BufferKind::output : BufferKind::arena;
-        result.bytes = 1;
+        const bool is_last = step + 1 == steps;
+        const Store result = is_last ? Store(OutputStore{0}) : Store(ArenaStore{});
+        description.buffers.push_back({.store = result, .bytes = 1});
     }
     description.outputs = {{.type = {0, 64}, .dims = {0}, .buffer = steps, .order = {}, .start = {}}};
     const auto precedes = [&](std::uint32_t a, std::uint32_t b) {
         return std::ranges::all_of(uses[a], [&](auto use) { return before[b - 1].contains(use); });
     };
     for (std::uint32_t b = 1; b < steps; ++b) {
-        description.buffers[b].lifetime = {uses[b].front(), uses[b].back()};
+        auto& store = std::get<ArenaStore>(description.buffers[b].store);
+        store.lifetime = {uses[b].front(), uses[b].back()};
         for (std::uint32_t a = 1; a < b; ++a) {
-            if (!precedes(a, b) && !precedes(b, a)) description.buffers[b].conflicts.push_back(a);
+            if (!precedes(a, b) && !precedes(b, a)) store.conflicts.push_back(a);
         }
     }
     graph.program = std::make_shared<const Program>(std::move(description));
@@ -154,7 +156,7 @@ bool run_randomly(Runner& runner, const Graph& graph, std::mt19937& rng,
 
 bool hammer(const Graph& graph, unsigned seed) {
     Runner runner(graph.program,
-                  {.threads = 0, .wait_for_team = seed % 2 == 0, .cache = {.entries = 4}});
+                  {.threads = 0, .wait_for_team = seed % 2 == 0, .cache_entries = 4});
     std::atomic<bool> right = true;
     Cancellation cancellation;
     std::vector<std::thread> callers;

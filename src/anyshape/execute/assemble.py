@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, islice
+from itertools import accumulate
 
 import numpy as np
 
@@ -20,15 +20,7 @@ from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.types import Array
 from anyshape.loop import Kernel
 from anyshape.lower.packing import pack, unpack
-from anyshape.plan.buffers import (
-    NOTHING,
-    AliasStore,
-    ArenaStore,
-    BufferPlan,
-    ConstantStore,
-    InputStore,
-    OutputStore,
-)
+from anyshape.plan.buffers import NOTHING, BufferPlan, ConstantPlan
 from anyshape.plan.schedule import Schedule, StepPlan, outputs_of, tensors
 from anyshape.plan.shape_program import shape_program
 from anyshape.plan.words import (
@@ -40,25 +32,22 @@ from anyshape.plan.words import (
     Words,
     in_own_sizes,
 )
-from anyshape.runtime.code import Code, native_kernel
-from anyshape.runtime.machine import lacking_memory
-from anyshape.runtime.program import (
+from anyshape.program import (
     Address,
-    AliasBuffer,
-    ArenaBuffer,
     Buffer,
     Input,
-    InputBuffer,
     Output,
-    OutputBuffer,
-    Program,
     ProgramDescription,
-    RunOptions,
     Source,
     Step,
-    WeightBuffer,
+    Variant,
     Word,
+    with_numbers,
 )
+from anyshape.runtime.code import Code, native_kernel
+from anyshape.runtime.machine import lacking_memory
+from anyshape.runtime.options import RunOptions
+from anyshape.runtime.program import Program
 from anyshape.sym import BindingPlan
 
 
@@ -86,27 +75,26 @@ def assemble(
     words = Words(meaning=plan.sums)
     weights = _Weights(plan)
     kernels = tuple(plan.kernels)
-    buffers = tuple(_buffer(buffer, words, weights) for buffer in plan.buffers)
-    steps = [_step(step, words) for step in plan.steps]
+    constants = tuple(map(weights.address, plan.constants))
+    buffers = tuple(_buffer(buffer, words) for buffer in plan.buffers)
+    numbers = iter(range(len(kernels)))
+    steps = tuple(_step(step, numbers, words) for step in plan.steps)
     outputs = _outputs(plan, words)
     generated = [kernel for kernel in kernels if not kernel.native]
-    sources = [*generated, shape_program(bindings, words)]
+    sources = [*generated, shape_program(bindings, words)]  # all words are known
     loaded = loaded_code(compiler, sources, perf_map=perf_map)
     codes = loaded.codes
-    addresses = _addresses(kernels, codes)
-    linked = (
-        replace(step, variants=tuple(islice(addresses, len(planned.choices))))
-        for step, planned in zip(steps, plan.steps, strict=True)
-    )
     description = ProgramDescription(
         codes[-1].address("bind"),
         codes[-1].address("shape"),
         len(bindings.steps),
         len(words.numbers),
+        tuple(_addresses(kernels, codes)),
+        constants,
         _inputs(plan),
         outputs,
         buffers,
-        tuple(linked),
+        steps,
         plan.window,
     )
     program = Program(description, (*codes, weights), options)
@@ -132,10 +120,10 @@ class _Weights:
         self.store = plan.graph.weights
         self.arrays: list[Array] = []
 
-    def address(self, store: ConstantStore) -> int:
-        value, packing = store.constant.value, store.packing
+    def address(self, plan: ConstantPlan) -> int:
+        value, packing = plan.constant.value, plan.packing
         array = value.array if isinstance(value, TensorLiteral) else self.store.array(value)
-        self._ask(array, store)
+        self._ask(array, plan)
         with arrays_of_numpy():
             dense = pack(array, packing) if packing else np.ascontiguousarray(array)
         if packing and not isinstance(value, TensorLiteral):
@@ -143,9 +131,9 @@ class _Weights:
         self.arrays.append(dense)
         return dense.ctypes.data
 
-    def _ask(self, array: Array, store: ConstantStore) -> None:
+    def _ask(self, array: Array, plan: ConstantPlan) -> None:
         """Before memory is taken for another form of a constant."""
-        value, packing = store.constant.value, store.packing
+        value, packing = plan.constant.value, plan.packing
         if packing is None and array.flags.c_contiguous:
             return
         shape = packing.shape(array.shape) if packing else array.shape
@@ -158,20 +146,9 @@ class _Weights:
             raise WeightMemoryError(self.graph, {}, {weight: size}, left, {})
 
 
-def _buffer(buffer: BufferPlan, words: Words, weights: _Weights) -> Buffer:
+def _buffer(buffer: BufferPlan, words: Words) -> Buffer:
     size = words.word(_bytes(buffer))
-    match buffer.store:
-        case InputStore(index):
-            return InputBuffer(index, size)
-        case OutputStore(index):
-            return OutputBuffer(index, size)
-        case ConstantStore():
-            return WeightBuffer(weights.address(buffer.store), size)
-        case ArenaStore(first, last, conflicts, per_worker):
-            return ArenaBuffer(size, first, last, conflicts, per_worker)
-        case AliasStore(of, offset, in_place):
-            word = None if offset is NOTHING else words.word(offset)
-            return AliasBuffer(of, word, size, in_place)
+    return Buffer(with_numbers(buffer.store, words.word), size)
 
 
 def _bytes(buffer: BufferPlan) -> Number:
@@ -183,8 +160,8 @@ def _bytes(buffer: BufferPlan) -> Number:
     return in_own_sizes(OfCheapest(only.costs, tuple(sizes)), only.sizes)
 
 
-def _step(step: StepPlan, words: Words) -> Step:
-    """The step without its code, which cannot be compiled before all words are known."""
+def _step(step: StepPlan, kernels: Iterator[int], words: Words) -> Step:
+    """The step whose variants are the next of the `kernels`, which are numbers."""
 
     def word(formula: Formula) -> int:
         return words.word(in_own_sizes(formula, step.ways.sizes))
@@ -193,21 +170,19 @@ def _step(step: StepPlan, words: Words) -> Step:
     if len(step.choices) == 1:
         (way,) = step.choices
         cost = word(Estimate(way.alone))
-        return Step(step.name, (), word(way.tasks), blocks[0], step.waits, cost=cost)
+        variant = Variant(next(kernels))
+        return Step(step.name, (variant,), word(way.tasks), blocks[0], step.waits, cost=cost)
     costs = tuple(way.shared for way in step.choices)
     alone = tuple(Estimate(way.alone) for way in step.choices)
-    return Step(
-        step.name,
-        (),
-        word(OfCheapest(costs, tuple(way.tasks for way in step.choices))),
-        tuple(source for block in blocks for source in block),
-        step.waits,
-        word(Cheapest(costs)),
-        word(OfCheapest(costs, alone)),
-        tuple(way.variant.name for way in step.choices),
-        tuple(word(Estimate(cost)) for cost in costs),
-        tuple(accumulate(map(len, blocks[:-1]), initial=0)),
+    tasks = word(OfCheapest(costs, tuple(way.tasks for way in step.choices)))
+    chosen, cost = word(Cheapest(costs)), word(OfCheapest(costs, alone))
+    starts = accumulate(map(len, blocks[:-1]), initial=0)
+    variants = tuple(
+        Variant(next(kernels), start, way.variant.name, word(Estimate(way.shared)))
+        for way, start in zip(step.choices, starts, strict=True)
     )
+    block = tuple(source for block in blocks for source in block)
+    return Step(step.name, variants, tasks, block, step.waits, chosen, cost)
 
 
 def _block(step: StepPlan, workspaces: tuple[int, ...], words: Words) -> tuple[Source, ...]:

@@ -37,7 +37,7 @@ from anyshape.passes.native_forms import runs_whole
 from anyshape.plan.costs import MachineCosts
 from anyshape.plan.schedule import schedule
 from anyshape.runtime import machine
-from anyshape.runtime.program import RunOptions
+from anyshape.runtime.options import RunOptions
 
 EXECUTORS: Final[Mapping[ExecutorName, Capabilities]] = {
     capabilities.executor: capabilities for capabilities in (NATIVE, STEPWISE, REFERENCE)

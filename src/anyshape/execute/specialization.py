@@ -19,14 +19,8 @@ from anyshape.execute.reports import (
 )
 from anyshape.ir.node import Value
 from anyshape.observe.table import amount
-from anyshape.plan.buffers import (
-    AliasStore,
-    ArenaStore,
-    ConstantStore,
-    InputStore,
-    OutputStore,
-)
 from anyshape.plan.schedule import Schedule, StepPlan
+from anyshape.program import AliasStore, ArenaStore, ConstantStore, InputStore, OutputStore
 from anyshape.runtime.program import Place, StepNumbers
 from anyshape.runtime.program import Specialization as RuntimeSpecialization
 from anyshape.sym import Symbol

@@ -34,17 +34,7 @@ from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.donation import NOTHING_DONATED, Donation
 from anyshape.passes.growing import appends
 from anyshape.passes.results import root_of
-from anyshape.plan.buffers import (
-    NOTHING,
-    AliasStore,
-    ArenaStore,
-    BufferPlan,
-    BufferStore,
-    ConstantStore,
-    ForVariant,
-    InputStore,
-    OutputStore,
-)
+from anyshape.plan.buffers import NOTHING, BufferPlan, ConstantPlan, ForVariant
 from anyshape.plan.costs import Choice, MachineCosts, Ways
 from anyshape.plan.in_place import Touched, homes_in_place
 from anyshape.plan.lifetimes import Lifetimes, StepOrder, window_for
@@ -53,6 +43,14 @@ from anyshape.plan.regions import RegionKernels, RegionLibrary
 from anyshape.plan.self_copies import without_copy
 from anyshape.plan.starts import input_of, starts_of
 from anyshape.plan.tables import tables_of
+from anyshape.program import (
+    AliasStore,
+    ArenaStore,
+    ConstantStore,
+    InputStore,
+    OutputStore,
+    Store,
+)
 from anyshape.sym import Answer, Dim, FactScope, LessEqual, Symbol
 
 DEFAULT_COSTS = MachineCosts()
@@ -96,6 +94,7 @@ class Schedule:
     `sums`: what symbols in costs stand for."""
 
     graph: Graph
+    constants: tuple[ConstantPlan, ...]
     buffers: tuple[BufferPlan, ...]
     steps: tuple[StepPlan, ...]
     window: int
@@ -142,6 +141,8 @@ class _Scheduler:
         self.buffers: list[Value | _Workspace] = []
         self.numbers: dict[tuple[Value, Packing | None], int] = {}
         self.packings: dict[int, Packing] = {}
+        self.constants: list[ConstantPlan] = []
+        self.constant_of: dict[int, int] = {}  # buffer -> constant
         self.alias_of: dict[int, tuple[int, Dim]] = {}  # buffer -> root, bytes into it
         self.steps: list[StepPlan] = []
         self.touched: list[Touched] = []
@@ -165,6 +166,7 @@ class _Scheduler:
         by_output = {self.outputs[result]: input_of(start) for result, start in starts.items()}
         return Schedule(
             self.graph,
+            tuple(self.constants),
             buffers,
             steps,
             self.window,
@@ -194,6 +196,9 @@ class _Scheduler:
             self.buffers.append(value)
             if packing is not None:
                 self.packings[number] = packing
+            if isinstance(value.node.attrs, ConstantAttrs):
+                self.constant_of[number] = len(self.constants)
+                self.constants.append(ConstantPlan(value.node.attrs, packing))
         return number
 
     def _root(self, value: Value) -> tuple[int, Dim]:
@@ -281,7 +286,7 @@ class _Scheduler:
         has_place = value in self.outputs or value in self.appended
         return isinstance(value, Value) and not has_place
 
-    def _plan(self, number: int, store: BufferStore) -> BufferPlan:
+    def _plan(self, number: int, store: Store[Dim]) -> BufferPlan:
         value = self.buffers[number]
         if isinstance(value, _Workspace):
             return BufferPlan(None, store, value.bytes, value.only)
@@ -297,16 +302,17 @@ class _Scheduler:
             return Dim.of(math.prod(shape) * tensor.dtype.itemsize)
         return tensor.size * tensor.dtype.itemsize
 
-    def _store(self, number: int, lives: Lifetimes, homes: dict[int, int]) -> BufferStore:
+    def _store(self, number: int, lives: Lifetimes, homes: dict[int, int]) -> Store[Dim]:
         value = self.buffers[number]
         if isinstance(value, _Workspace):
             return self._in_arena(number, lives, homes)
         if value.node.op is PARAM:
             return InputStore(input_of(value))
-        if isinstance(value.node.attrs, ConstantAttrs):
-            return ConstantStore(value.node.attrs, self.packings.get(number))
+        if number in self.constant_of:
+            return ConstantStore(self.constant_of[number])
         if number in self.alias_of:
-            return AliasStore(*self.alias_of[number])
+            root, offset = self.alias_of[number]
+            return AliasStore(root, None if offset is NOTHING else offset)
         if value in self.appended:
             node = self.appended[value]
             past = node.operands[0].tensor

@@ -6,20 +6,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from anyshape.program import ProgramDescription
 from anyshape.runtime.machine import VectorIsa
+from anyshape.runtime.options import RunOptions
 
-# name, dtype, DLPack's code and bits, rank, order
-InputTuple: TypeAlias = tuple[str, np.dtype[Any], int, int, int, list[int]]
-# dtype, DLPack's code and bits, words of the dims, buffer, order, the input it begins with
-OutputTuple: TypeAlias = tuple[np.dtype[Any], int, int, list[int], int, list[int], int | None]
-# kind, of, bytes, offset, per worker, in place, conflicts, first and last step
-BufferTuple: TypeAlias = tuple[int, int, int | None, int | None, bool, bool, list[int], int, int]
-# kind, value, offset
-SourceTuple: TypeAlias = tuple[int, int, int | None]
-# name, variants with the start of their words, variant, tasks, cost, block, waits
-StepTuple: TypeAlias = tuple[
-    str, list[tuple[int, int]], int | None, int, int | None, list[SourceTuple], list[int]
-]
 # reads, writes, pairs of those that may be one, waits
 AccessTuple: TypeAlias = tuple[list[int], list[int], list[tuple[int, int]], list[int]]
 
@@ -54,24 +44,7 @@ class CodeObject:
 
 class Program:
     def __init__(
-        self,
-        bind: int,
-        shape: int,
-        symbols: int,
-        words: int,
-        window: int,
-        inputs: list[InputTuple],
-        outputs: list[OutputTuple],
-        buffers: list[BufferTuple],
-        steps: list[StepTuple],
-        keep: tuple[object, ...],
-        threads: int,
-        team_cost_ns: int,
-        split_cost_ns: int,
-        wait_for_team: bool,
-        cache_entries: int,
-        cache_bytes: int,
-        memory_limit: int,
+        self, description: ProgramDescription, keep: tuple[object, ...], options: RunOptions
     ) -> None: ...
     def run(self, inputs: Sequence[object], /) -> tuple[NDArray[Any], ...]: ...
     def run_within(
@@ -100,7 +73,7 @@ class Specialization:
     @property
     def cost(self) -> int: ...
     @property
-    def places(self) -> list[tuple[Literal["weight", "arena", "input", "output"], int, int]]: ...
+    def places(self) -> list[tuple[Literal["constant", "arena", "input", "output"], int, int]]: ...
     @property
     def memory(self) -> tuple[int, int, int, int, int]:
         """Arena, lower bound, aliased, in place, outputs."""

@@ -3,90 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anyshape.program import ProgramDescription, Step
 from anyshape.runtime import _native
-from anyshape.runtime.description import (
-    Address,
-    AliasBuffer,
-    ArenaBuffer,
-    Buffer,
-    Constant,
-    Input,
-    InputBuffer,
-    Output,
-    OutputBuffer,
-    ProgramDescription,
-    Source,
-    Step,
-    WeightBuffer,
-    Word,
-)
-from anyshape.runtime.encode import (
-    dlpack_type,
-    encode_buffer,
-    encode_input,
-    encode_output,
-    encode_step,
-)
 from anyshape.runtime.failures import StoppedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.metrics import Metrics
+from anyshape.runtime.options import RunOptions
 from anyshape.runtime.specialization import Memory, Place, Specialization, StepNumbers
 
 __all__ = [
-    "Address",
-    "AliasBuffer",
-    "ArenaBuffer",
-    "Buffer",
-    "Constant",
-    "Input",
-    "InputBuffer",
     "Memory",
     "Metrics",
-    "Output",
-    "OutputBuffer",
     "OutputPool",
     "Outputs",
     "Place",
     "Program",
-    "ProgramDescription",
     "RunOptions",
-    "Source",
     "Specialization",
-    "Step",
     "StepNumbers",
     "Stepper",
-    "WeightBuffer",
-    "Word",
-    "dlpack_type",
     "output_pool",
     "set_output_pool_limit",
     "trim_process",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a program is run; never what it computes.
-
-    `threads` is an upper bound, 0 means the CPUs allowed to the process. Where the program says
-    what its steps cost, those below `split_cost_ns` are not split, and runs whose other steps
-    together cost less than `team_cost_ns` stay on the calling thread. So do those that find the
-    team busy, unless they are to `wait_for_team`.
-    """
-
-    threads: int = 0
-    team_cost_ns: int = 10_000
-    split_cost_ns: int = 3_000
-    wait_for_team: bool = False
-    cache_entries: int = 1024
-    cache_bytes: int = 64 << 20
-    memory_limit: int | None = None  # bytes of one run: arena, outputs, copies of inputs
 
 
 Outputs: TypeAlias = tuple[NDArray[Any], ...]
@@ -126,7 +70,7 @@ class Program:
     """A compiled graph, ready to run at any shape. Safe to use from many threads.
 
     `keep` holds whatever owns the memory that addresses in the description point to. A description
-    that contradicts itself raises `MalformedProgramError`.
+    that contradicts itself, or has another form, raises `MalformedProgramError`.
     """
 
     def __init__(
@@ -135,27 +79,8 @@ class Program:
         keep: Sequence[object] = (),
         options: RunOptions | None = None,
     ) -> None:
-        options = options or RunOptions()
         self.description: Final = description
-        self._native = _native.Program(
-            bind=description.bind,
-            shape=description.shape,
-            symbols=description.symbols,
-            words=description.words,
-            window=description.window,
-            inputs=[encode_input(input_) for input_ in description.inputs],
-            outputs=[encode_output(output) for output in description.outputs],
-            buffers=[encode_buffer(buffer) for buffer in description.buffers],
-            steps=[encode_step(step) for step in description.steps],
-            keep=tuple(keep),
-            threads=options.threads,
-            team_cost_ns=options.team_cost_ns,
-            split_cost_ns=options.split_cost_ns,
-            wait_for_team=options.wait_for_team,
-            cache_entries=options.cache_entries,
-            cache_bytes=options.cache_bytes,
-            memory_limit=_limit(options.memory_limit),
-        )
+        self._native = _native.Program(description, tuple(keep), options or RunOptions())
         self.run: Final = self._native.run
         """run(inputs) -> outputs. Bound here because one more Python call would be felt.
 
@@ -180,7 +105,7 @@ class Program:
                 inputs,
                 limits.deadline_ns,
                 limits.native_cancellation,
-                None if limits.memory_limit is None else _limit(limits.memory_limit),
+                limits.memory_limit,
                 out,
             )
         except StoppedError as stopped:
@@ -204,8 +129,7 @@ class Program:
         keep_donated: bool = False,
     ) -> Stepper:
         """Begin a call that runs one step at a time; with `keep_donated`, no input is written."""
-        limit = None if memory_limit is None else _limit(memory_limit)
-        native = _native.Stepper(self._native, inputs, limit, out, keep_donated)
+        native = _native.Stepper(self._native, inputs, memory_limit, out, keep_donated)
         return Stepper(native, self.description)
 
     def metrics(self) -> Metrics:
@@ -250,14 +174,3 @@ def set_output_pool_limit(limit: int) -> None:
 def trim_process() -> None:
     """Give back what the whole process holds idle: the pool's blocks, and the C library's."""
     _native.trim_process()
-
-
-# ---- for the native side -----------------------------------------------------------------------
-
-
-_MOST_BYTES: Final = 1 << 62
-"""No size that the runtime computes is beyond this."""
-
-
-def _limit(bytes: int | None) -> int:
-    return _MOST_BYTES if bytes is None else min(bytes, _MOST_BYTES)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from anyshape.program import ProgramDescription
 from anyshape.runtime import _native
-from anyshape.runtime.description import ProgramDescription
 
 
 class Memory(NamedTuple):
@@ -19,11 +19,11 @@ class Memory(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a buffer lies: bytes into the arena, an input or an output, or a weight's address."""
+    """Where a buffer lies: bytes into the arena, an input or an output, or a constant's address."""
 
-    base: Literal["weight", "arena", "input", "output"]
+    base: Literal["constant", "arena", "input", "output"]
     offset: int
-    bytes: int  # -1 where the program does not say
+    bytes: int
 
 
 class StepNumbers(NamedTuple):
@@ -66,8 +66,9 @@ class Specialization:
         words = self._native.words
         return tuple(
             StepNumbers(
-                step.name, tasks, ranges, variant, _known_cost(cost), step.variant_names,
-                tuple(words[word] for word in step.variant_costs),
+                step.name, tasks, ranges, variant, _known_cost(cost),
+                tuple(one.name for one in step.variants if one.cost is not None),
+                tuple(words[one.cost] for one in step.variants if one.cost is not None),
             )
             for step, (tasks, ranges, variant, cost) in zip(
                 self._description.steps, self._native.steps, strict=True

@@ -12,8 +12,8 @@ from anyshape.execute.native import NativeExecutor
 from anyshape.execute.target import executable_isas
 from anyshape.loop.verify import verify_kernel
 from anyshape.passes.long_tasks import LONGEST, PART, TASKS
-from anyshape.plan.buffers import ConstantStore
 from anyshape.plan.schedule import Schedule
+from anyshape.program import ConstantStore
 
 RNG = np.random.default_rng(13)
 WEIGHTS = RNG.standard_normal((2 * PART + 5, 3)).astype(np.float32)

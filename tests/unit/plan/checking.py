@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from anyshape.plan.accesses import overwritable
-from anyshape.plan.buffers import AliasStore, ArenaStore
 from anyshape.plan.schedule import Schedule, StepPlan
+from anyshape.program import AliasStore, ArenaStore
 from anyshape.runtime import _native
 from anyshape.sym import Symbol
 
@@ -41,7 +41,7 @@ def begins_there(plan: Schedule, number: int) -> bool:
     store = plan.buffers[number].store
     if not isinstance(store, AliasStore) or store.in_place:
         return True
-    return store.offset == 0 and begins_there(plan, store.of)
+    return store.offset is None and begins_there(plan, store.of)
 
 
 def _access(plan: Schedule, step: StepPlan):
@@ -67,7 +67,8 @@ def ranges(plan: Schedule, binding: Binding, workers: int) -> list[tuple[int, in
         bytes_ = buffer.bytes.evaluate(binding)
         at, offset = number, 0
         while isinstance(store := plan.buffers[at].store, AliasStore):
-            at, offset = store.of, offset + store.offset.evaluate(binding)
+            begin = 0 if store.offset is None else store.offset.evaluate(binding)
+            at, offset = store.of, offset + begin
         if isinstance(store, ArenaStore):
             slices = workers if store.per_worker else 1
             found.append((ARENA, placed[at] + offset, bytes_ * slices))

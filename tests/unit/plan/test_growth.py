@@ -13,9 +13,9 @@ from anyshape.ir.graph import Graph
 from anyshape.passes import PASSES, run_passes
 from anyshape.passes.fuse import Fuse
 from anyshape.plan import order, regions
-from anyshape.plan.buffers import ArenaStore
 from anyshape.plan.lifetimes import Lifetimes
 from anyshape.plan.schedule import schedule
+from anyshape.program import ArenaStore
 from anyshape.sym import FactScope
 from anyshape.sym.decide import decider
 

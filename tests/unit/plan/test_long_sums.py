@@ -1,5 +1,6 @@
 """Long sums in level 2: made of other sums, written once, and right."""
 
+import itertools
 import re
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 import anyshape as ash
 from anyshape.base.errors import AnyshapeError
-from anyshape.execute.assemble import _buffer, _outputs, _step, _Weights  # pyright: ignore[reportPrivateUsage]
+from anyshape.execute.assemble import _buffer, _outputs, _step  # pyright: ignore[reportPrivateUsage]
 from anyshape.passes import PASSES, run_passes
 from anyshape.plan.long_sums import HeldSums, SumNames, Sums, numbers_in_order, taken_apart
 from anyshape.plan.schedule import schedule
@@ -92,11 +93,11 @@ def lines_of_level_2(count: int) -> int:
 
     function.__annotations__ = {"x": ash.f32["n"]}
     plan = schedule(run_passes(ash.jit(function).graph, PASSES).graph)
-    words, weights = Words(meaning=plan.sums), _Weights(plan)
+    words, kernels = Words(meaning=plan.sums), itertools.count()
     for buffer in plan.buffers:
-        _buffer(buffer, words, weights)
+        _buffer(buffer, words)
     for step in plan.steps:
-        _step(step, words)
+        _step(step, kernels, words)
     _outputs(plan, words)
     return shape_text([Symbol("n")], words).count("\n")
 

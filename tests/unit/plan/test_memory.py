@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.unit.plan.checking import home, wrong_with
 from tests.unit.plan.random_plans import random_graph
 
-from anyshape.plan.buffers import AliasStore, ArenaStore
 from anyshape.plan.costs import MachineCosts
 from anyshape.plan.schedule import Schedule, schedule
+from anyshape.program import AliasStore, ArenaStore
 from anyshape.runtime import _native
 from anyshape.sym import Symbol
 

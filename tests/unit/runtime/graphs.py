@@ -16,7 +16,8 @@ from tests.unit.runtime.handmade import (
     multiply_kernel,
 )
 
-from anyshape.runtime.program import Address, ArenaBuffer, Program
+from anyshape.program import Address, ArenaStore
+from anyshape.runtime.program import Program
 
 
 def with_conflicts(made: Handmade) -> Handmade:
@@ -33,21 +34,25 @@ def with_conflicts(made: Handmade) -> Handmade:
         for source in step.block:
             if isinstance(source, Address):
                 uses.setdefault(source.buffer, []).append(number)
-    arena = [b for b, buffer in enumerate(made.buffers) if isinstance(buffer, ArenaBuffer)]
+    arena = [b for b, buffer in enumerate(made.buffers) if isinstance(buffer.store, ArenaStore)]
 
     def precedes(a: int, b: int) -> bool:
         return all(use in before[uses[b][0]] for use in uses[a])
 
     for b in arena:
         conflicts = [a for a in arena if a < b and not precedes(a, b) and not precedes(b, a)]
-        made.buffers[b] = replace(
-            made.buffers[b], first=uses[b][0], last=uses[b][-1], conflicts=tuple(conflicts)
+        store = replace(
+            made.buffers[b].store,
+            first=uses[b][0],
+            last=uses[b][-1],
+            conflicts=tuple(conflicts),
         )
+        made.buffers[b] = replace(made.buffers[b], store=store)
     return made
 
 
 def temporary(made: Handmade, sizes: Sizes) -> int:
-    return made.buffer(ArenaBuffer(sizes.nbytes, 0, 0))
+    return made.buffer(ArenaStore(0, 0), sizes.nbytes)
 
 
 def chain_program(**options: int) -> Program:

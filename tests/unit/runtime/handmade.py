@@ -15,21 +15,24 @@ import numpy as np
 from tests.unit.codegen.kernels import HOST
 
 from anyshape.codegen.llvm.compile import compile_object
-from anyshape.runtime import Code, load_code
-from anyshape.runtime.program import (
+from anyshape.program import (
     Address,
     Buffer,
+    ConstantStore,
     Input,
-    InputBuffer,
+    InputStore,
     Output,
-    OutputBuffer,
-    Program,
+    OutputStore,
     ProgramDescription,
-    RunOptions,
     Source,
     Step,
+    Store,
+    Variant,
     Word,
 )
+from anyshape.runtime import Code, load_code
+from anyshape.runtime.options import RunOptions
+from anyshape.runtime.program import Program
 
 GRAIN = 64  # elements of one task
 F32 = np.dtype(np.float32)
@@ -157,6 +160,8 @@ def double_kernel() -> int:
 class Handmade:
     """Collects the parts; `description()` and `program()` compile bind and shape."""
 
+    kernels: list[int] = field(default_factory=list)
+    constants: list[int] = field(default_factory=list)
     inputs: list[Input] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
@@ -170,18 +175,28 @@ class Handmade:
         self.words += 1
         return self.shape.store(value)
 
-    def buffer(self, buffer: Buffer) -> int:
-        self.buffers.append(buffer)
+    def buffer(self, store: Store[int], nbytes: int) -> int:
+        self.buffers.append(Buffer(store, nbytes))
         return len(self.buffers) - 1
 
-    def input(self, name: str, rank: int, dtype: Any = F32) -> int:
+    def input(self, name: str, rank: int, nbytes: int, dtype: Any = F32) -> int:
         self.inputs.append(Input(name, np.dtype(dtype), rank))
-        return self.buffer(InputBuffer(len(self.inputs) - 1))
+        return self.buffer(InputStore(len(self.inputs) - 1), nbytes)
 
     def output(self, dims: Sequence[int], nbytes: int, dtype: Any = F32) -> int:
-        number = self.buffer(OutputBuffer(len(self.outputs), nbytes))
+        number = self.buffer(OutputStore(len(self.outputs)), nbytes)
         self.outputs.append(Output(np.dtype(dtype), tuple(dims), number))
         return number
+
+    def constant(self, array: np.ndarray) -> int:
+        self.constants.append(array.ctypes.data)
+        return self.buffer(ConstantStore(len(self.constants) - 1), self.word(array.nbytes))
+
+    def variant(self, kernel: int) -> Variant:
+        """Of a kernel by its address."""
+        if kernel not in self.kernels:
+            self.kernels.append(kernel)
+        return Variant(self.kernels.index(kernel))
 
     def step(
         self,
@@ -194,7 +209,8 @@ class Handmade:
         cost: int | None = None,
     ) -> int:
         block: tuple[Source, ...] = (*(Address(b) for b in buffers), Word(n))
-        variants = kernel if isinstance(kernel, tuple) else (kernel,)
+        kernels = kernel if isinstance(kernel, tuple) else (kernel,)
+        variants = tuple(map(self.variant, kernels))
         name = f"step{len(self.steps)}"
         self.steps.append(Step(name, variants, tasks, block, tuple(waits), variant, cost))
         return len(self.steps) - 1
@@ -206,6 +222,8 @@ class Handmade:
             shape=code.address("shape"),
             symbols=self.symbols,
             words=self.words,
+            kernels=tuple(self.kernels),
+            constants=tuple(self.constants),
             inputs=tuple(self.inputs),
             outputs=tuple(self.outputs),
             buffers=tuple(self.buffers),
@@ -229,8 +247,6 @@ class Sizes:
 
 def matrices(made: Handmade, names: Sequence[str], item: int = 4, dtype: Any = F32) -> Sizes:
     """Declare inputs of equal shape m×n; `bind` checks each size of all but the first."""
-    for name in names:
-        made.input(name, 2, dtype)
     made.symbols = 2
     m, n = made.bind.read(0), made.bind.read(1)
     for other in range(1, len(names)):
@@ -240,13 +256,16 @@ def matrices(made: Handmade, names: Sequence[str], item: int = 4, dtype: Any = F
     made.bind.store(n)
     m, n = made.shape.read(0), made.shape.read(1)
     count = made.shape.op("mul", m, n)
-    return Sizes(
+    sizes = Sizes(
         m=made.word(m),
         n=made.word(n),
         count=made.word(count),
         nbytes=made.word(made.shape.op("mul", count, item)),
         tasks=made.word(made.shape.ceil_div(count, GRAIN)),
     )
+    for name in names:
+        made.input(name, 2, sizes.nbytes, dtype)
+    return sizes
 
 
 def add_program(cost: int | None = None, **options: int) -> Program:

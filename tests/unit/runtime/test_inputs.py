@@ -6,6 +6,7 @@ import pytest
 import torch
 from tests.unit.runtime.handmade import Handmade, add_program, double_kernel, elementwise, matrices
 
+from anyshape.runtime.dlpack import dlpack_type
 from anyshape.runtime.failures import (
     CheckFailedError,
     InputCountError,
@@ -14,7 +15,7 @@ from anyshape.runtime.failures import (
     InputRankError,
     RuntimeFailure,
 )
-from anyshape.runtime.program import Program, dlpack_type
+from anyshape.runtime.program import Program
 
 ADD = add_program()
 
@@ -79,7 +80,6 @@ def test_torch_shares_memory_both_ways():
 @pytest.mark.parametrize("rank", [0, 1, 3, 4, 5])
 def test_strided_copies_of_any_rank(rank: int):
     made = Handmade(symbols=rank)
-    made.input("a", rank)
     for axis in range(rank):
         made.bind.store(made.bind.read(axis))
     count: str | int = 1
@@ -90,6 +90,7 @@ def test_strided_copies_of_any_rank(rank: int):
     count_word = made.word(count)
     nbytes = made.word(made.shape.op("mul", count, 4))
     tasks = made.word(made.shape.ceil_div(count, 64))
+    made.input("a", rank, nbytes)
     out = made.output(dims, nbytes)
     made.step(double_kernel(), [0, out], count_word, tasks)
     program = made.program()

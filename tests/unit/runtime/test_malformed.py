@@ -1,25 +1,38 @@
-"""Programs whose parts do not fit together are refused when they are made, and say why."""
+"""Programs whose parts do not fit together, or have another form, are refused when they are made.
 
-from dataclasses import replace
+Whatever is put in place of a part, in whatever attribute: the refusal says where, and nothing else
+happens.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.unit.runtime.graphs import temporary, with_conflicts
 from tests.unit.runtime.handmade import F32, Handmade, add_kernel, double_kernel, matrices
 
-from anyshape.runtime.failures import MalformedProgramError
-from anyshape.runtime.program import (
+from anyshape.program import (
     Address,
-    AliasBuffer,
-    ArenaBuffer,
-    InputBuffer,
+    AliasStore,
+    ArenaStore,
+    Buffer,
+    ConstantStore,
+    Immediate,
+    InputStore,
     Output,
-    OutputBuffer,
-    Program,
+    OutputStore,
     ProgramDescription,
-    WeightBuffer,
+    Store,
+    Variant,
     Word,
 )
+from anyshape.runtime.failures import ImpossibleSizeError, MalformedProgramError
+from anyshape.runtime.options import RunOptions
+from anyshape.runtime.program import Program
 
 
 def sound() -> ProgramDescription:
@@ -46,8 +59,8 @@ def changed(items: tuple, index: int, item) -> tuple:
     return (*items[:index], item, *items[index + 1 :])
 
 
-def with_buffer(buffer, index: int = 2) -> str:
-    return problem(buffers=changed(SOUND.buffers, index, buffer))
+def with_store(store: Store[int], nbytes: int = 0) -> str:
+    return problem(buffers=changed(SOUND.buffers, 2, Buffer(store, nbytes)))
 
 
 def with_step(**changes) -> str:
@@ -61,27 +74,28 @@ def test_the_sound_one():
 def test_functions():
     assert problem(bind=0) == "there is no bind function"
     assert problem(shape=0) == "there is no shape function"
+    assert problem(kernels=(add_kernel(), 0)) == "kernel 1 has no address"
+    assert problem(constants=(0,)) == "constant 0 has no address"
     assert problem(words=1 << 30) == "too many words"
     assert problem(window=0) == "the program: a window of no steps"
 
 
 def test_buffers():
-    assert with_buffer(InputBuffer(2)) == "buffer 2: input 2 is not one of 2"
-    assert with_buffer(OutputBuffer(1, 0)) == "buffer 2: output 1 is not one of 1"
-    assert with_buffer(OutputBuffer(0, 0)) == "buffer 2: another buffer is that output's"
-    assert with_buffer(WeightBuffer(0)) == "buffer 2: a weight without an address"
+    assert with_store(InputStore(0), 9) == "buffer 2: bytes word 9 is not one of 5"
+    assert with_store(InputStore(2)) == "buffer 2: input 2 is not one of 2"
+    assert with_store(OutputStore(1)) == "buffer 2: output 1 is not one of 1"
+    assert with_store(OutputStore(0)) == "buffer 2: another buffer is that output's"
+    assert with_store(ConstantStore(0)) == "buffer 2: constant 0 is not one of 0"
     late = "buffer 2: an alias of a buffer that is not before it"
-    assert with_buffer(AliasBuffer(2)) == with_buffer(AliasBuffer(3)) == late
-    assert with_buffer(AliasBuffer(0, offset=9)) == "buffer 2: offset word 9 is not one of 5"
-    assert with_buffer(AliasBuffer(0, bytes=9)) == "buffer 2: bytes word 9 is not one of 5"
-    assert with_buffer(ArenaBuffer(9, 0, 0)) == "buffer 2: bytes word 9 is not one of 5"
-    assert with_buffer(ArenaBuffer(0, 1, 0)) == "buffer 2: it dies before it is born"
-    assert with_buffer(ArenaBuffer(0, 1, 2)) == "buffer 2: last step 2 is not one of 2"
-    assert with_buffer(ArenaBuffer(0, 0, 1, (2,))) == "buffer 2: it conflicts with itself"
+    assert with_store(AliasStore(2)) == with_store(AliasStore(3)) == late
+    assert with_store(AliasStore(0, offset=9)) == "buffer 2: offset word 9 is not one of 5"
+    assert with_store(ArenaStore(1, 0)) == "buffer 2: it dies before it is born"
+    assert with_store(ArenaStore(1, 2)) == "buffer 2: last step 2 is not one of 2"
+    assert with_store(ArenaStore(0, 1, (2,))) == "buffer 2: it conflicts with itself"
     stranger = "buffer 2: it conflicts with buffer 1, which is not in the arena"
-    assert with_buffer(ArenaBuffer(0, 0, 1, (1,))) == stranger
+    assert with_store(ArenaStore(0, 1, (1,))) == stranger
     missing = "buffer 2: conflicting buffer 7 is not one of 4"
-    assert with_buffer(ArenaBuffer(0, 0, 1, (7,))) == missing
+    assert with_store(ArenaStore(0, 1, (7,))) == missing
 
 
 def test_outputs():
@@ -128,24 +142,157 @@ def test_starts():
 
 def test_steps():
     assert with_step(variants=()) == "step 1 (step1): it has no kernel"
-    assert with_step(variants=(0,)) == "step 1 (step1): a kernel without an address"
-    both = (add_kernel(), double_kernel())
+    assert with_step(variants=(Variant(2),)) == "step 1 (step1): kernel 2 is not one of 2"
+    both = (Variant(0), Variant(1))
     assert with_step(variants=both) == "step 1 (step1): several kernels and no word that chooses"
     assert with_step(variant=5) == "step 1 (step1): variant word 5 is not one of 5"
     assert with_step(tasks=5) == "step 1 (step1): tasks word 5 is not one of 5"
     assert with_step(cost=5) == "step 1 (step1): cost word 5 is not one of 5"
-    assert with_step(starts=(9,)) == "step 1 (step1): a kernel's words are not there"
+    late = (Variant(0, start=9),)
+    assert with_step(variants=late) == "step 1 (step1): a kernel's words are not there"
     for wait in (1, 2):
         late = f"step 1 (step1): it waits for step {wait}, which is not before it"
         assert with_step(waits=(wait,)) == late
     assert with_step(block=(Word(5),)) == "step 1 (step1): word 5 is not one of 5"
     assert with_step(block=(Address(4),)) == "step 1 (step1): buffer 4 is not one of 4"
-    assert with_step(block=(Address(-1),)).startswith("step 1 (step1): buffer")
-    assert with_step(block=(Address(0, 5),)) == "step 1 (step1): offset word 5 is not one of 5"
 
 
-def test_numbers_that_are_not_indices():
-    with pytest.raises(TypeError):
-        Program(replace(SOUND, words=-1))
-    with pytest.raises(TypeError):
-        Program(replace(SOUND, symbols=1 << 40))
+# ---- another form --------------------------------------------------------------------------------
+
+
+def test_numbers():
+    assert problem(words=-1) == "words: a number out of range"
+    assert problem(symbols=1 << 40) == "symbols: a number out of range"
+    assert problem(window=1 << 100_000) == "window: a number out of range"
+    assert problem(words=5.0) == "words: a float instead of a number"
+    assert problem(words=np.int64(5)) == "words: a numpy.int64 instead of a number"
+    assert with_step(block=(Word(0), Address(-1))) == (
+        "steps[1].block[1].buffer: a number out of range"
+    )
+    huge = (Immediate(1 << 63),)
+    assert with_step(block=huge) == "steps[1].block[0].value: a number out of range"
+    assert with_store(ArenaStore(0, 1, (0, -1))) == (
+        "buffers[2].store.conflicts[1]: a number out of range"
+    )
+    assert problem(kernels=(1 << 64,)) == "kernels[0]: a number out of range"
+
+
+def test_kinds():
+    assert problem(inputs=None) == "inputs: a NoneType instead of a tuple"
+    assert problem(steps=list(SOUND.steps)) == "steps: a list instead of a tuple"
+    assert with_store(None) == "buffers[2].store: a NoneType instead of a store"
+    assert with_store(Word(0)) == "buffers[2].store: a Word instead of a store"
+    assert with_step(block=(InputStore(0),)) == (
+        "steps[1].block[0]: a InputStore instead of a source"
+    )
+    assert with_step(block=(5,)) == "steps[1].block[0]: a int instead of a source"
+    assert with_step(name=5) == "steps[1].name: a int instead of a string"
+    per_worker = ArenaStore(0, 1, (), 1)
+    assert with_store(per_worker) == "buffers[2].store.per_worker: a int instead of a bool"
+    surrogate = with_step(name="\ud800")
+    assert surrogate.startswith("steps[1].name: UnicodeEncodeError(")
+    typed = changed(SOUND.inputs, 1, replace(SOUND.inputs[1], dtype=np.float32))
+    assert problem(inputs=typed) == "inputs[1].dtype: a type instead of a NumPy dtype"
+    typed = changed(SOUND.inputs, 1, replace(SOUND.inputs[1], dtype=np.dtype(object)))
+    assert problem(inputs=typed) == "inputs[1].dtype: KeyError('O')"
+
+
+def test_missing_attributes():
+    missing = "inputs[0].name: AttributeError(\"'int' object has no attribute 'name'\")"
+    assert problem(inputs=(5,)) == missing
+    with pytest.raises(MalformedProgramError) as caught:
+        Program(SimpleNamespace(bind=SOUND.bind))
+    assert caught.value.problem.startswith("shape: AttributeError(")
+
+
+def test_options():
+    def with_options(**changes: Any) -> str:
+        with pytest.raises(MalformedProgramError) as caught:
+            Program(SOUND, options=RunOptions(**changes))
+        return caught.value.problem
+
+    assert with_options(threads="two") == "threads: a str instead of a number"
+    assert with_options(threads=1 << 40) == "threads: a number out of range"
+    assert with_options(cache_bytes=-1) == "cache_bytes: a number out of range"
+    assert with_options(wait_for_team=1) == "wait_for_team: a int instead of a bool"
+    assert with_options(memory_limit=1.5) == "memory_limit: a float instead of a number of bytes"
+    Program(SOUND, options=RunOptions(memory_limit=1 << 100))
+
+
+@dataclass(frozen=True)
+class Raises:
+    """What a description can be at worst: an object whose attributes raise."""
+
+    error: type[BaseException]
+
+    def __getattr__(self, name: str) -> object:
+        raise self.error(name)
+
+
+def test_errors_of_attributes():
+    assert problem(inputs=(Raises(LookupError),)) == "inputs[0].name: LookupError('name')"
+    for error in (KeyboardInterrupt, MemoryError):  # not about the description
+        with pytest.raises(error):
+            Program(Raises(error))
+
+
+# ---- anything anywhere ---------------------------------------------------------------------------
+
+Change = Callable[[Any], Any]
+ODD = (
+    None, True, -1, 0, 1, 4, 5, 1 << 24, 1 << 32, 1 << 63, -(1 << 63), 1 << 200, 0.5, "", "x", b"x",
+    (), [], {}, (0,), (0, 0), (None,), (1 << 31,) * 3, object(), InputStore(0), OutputStore(0),
+    ArenaStore(0, 0), AliasStore(0), AliasStore(1, 0), ConstantStore(0), Word(0), Address(0),
+    Immediate(-1), Variant(0), F32, np.dtype("O"), np.dtype("U3"), np.dtype("c16"), np.float32,
+    Raises(ValueError),
+)  # fmt: skip
+
+
+def values_in(value: object, change: Change) -> Iterator[Change]:
+    """For each value inside another, a function that puts another one in its place.
+
+    Not `bind`, `shape` and addresses of kernels: any number is an address.
+    """
+    yield change
+    if isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from values_in(item, lambda new, index=index: change(changed(value, index, new)))
+    elif is_dataclass(value):
+        for field in fields(value):
+            if field.name not in ("bind", "shape", "kernels", "constants"):
+                yield from values_in(
+                    getattr(value, field.name),
+                    lambda new, name=field.name: change(replace(value, **{name: new})),
+                )
+
+
+def test_odd_values_everywhere():
+    """Each part is replaced by each odd value: the program is made, or refused by that error."""
+    refused = made = 0
+    for change in values_in(SOUND, lambda new: new):
+        for odd in ODD:
+            try:
+                Program(change(odd))
+                made += 1
+            except MalformedProgramError:
+                refused += 1
+    assert refused > 5 * made > 0
+
+
+def test_many_odd_values_at_once():
+    """Two or three parts at a time; whatever passes has a level 2 or an error of its own."""
+    rng = random.Random(1)
+    for _ in range(2000):
+        description: Any = SOUND
+        for _ in range(rng.randint(2, 3)):
+            places = list(values_in(description, lambda new: new))
+            description = rng.choice(places[1:] or places)(rng.choice(ODD))
+        try:
+            program = Program(description)
+        except MalformedProgramError:
+            continue
+        if program.description.symbols == 2 and program.description.words == 5:
+            try:
+                program.specialize([4, 4])
+            except ImpossibleSizeError:
+                continue

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tests.unit.runtime.handmade import GRAIN, Handmade, add_kernel, double_kernel, matrices
 
+from anyshape.program import AliasStore
 from anyshape.runtime.failures import (
     ImpossibleSizeError,
     OutputCountError,
@@ -14,7 +15,7 @@ from anyshape.runtime.failures import (
     OutputUnfitError,
 )
 from anyshape.runtime.limits import UNLIMITED
-from anyshape.runtime.program import AliasBuffer, Program
+from anyshape.runtime.program import Program
 
 
 def adding(start: int | None = None, order: tuple[int, ...] = ()) -> Program:
@@ -31,15 +32,16 @@ def adding(start: int | None = None, order: tuple[int, ...] = ()) -> Program:
 def appending() -> Program:
     """`a` with 2·b behind it, for a: [p] and b: [s]."""
     made = Handmade(symbols=2)
+    sizes = [made.shape.read(number) for number in range(2)]
+    nbytes = [made.word(made.shape.op("mul", size, 4)) for size in sizes]
     for number, name in enumerate("ab"):
-        made.input(name, 1)
+        made.input(name, 1, nbytes[number])
         made.bind.store(made.bind.read(number))
-    p, s = made.shape.read(0), made.shape.read(1)
+    p, s = sizes
     total = made.shape.op("add", p, s)
-    nbytes = made.word(made.shape.op("mul", total, 4))
-    out = made.output([made.word(total)], nbytes)
+    out = made.output([made.word(total)], made.word(made.shape.op("mul", total, 4)))
     made.outputs = [replace(made.outputs[0], start=0)]
-    behind = made.buffer(AliasBuffer(out, made.word(made.shape.op("mul", p, 4))))
+    behind = made.buffer(AliasStore(out, nbytes[0]), nbytes[1])
     made.step(double_kernel(), [1, behind], made.word(s), made.word(made.shape.ceil_div(s, GRAIN)))
     return made.program()
 
@@ -121,7 +123,7 @@ def test_a_stepper_may_keep_what_is_donated():
 
 def test_an_output_smaller_than_its_beginning():
     made = Handmade(symbols=1)
-    made.input("a", 1)
+    made.input("a", 1, made.word(made.shape.op("mul", made.shape.read(0), 4)))
     made.bind.store(made.bind.read(0))
     half = made.shape.op("sdiv", made.shape.read(0), 2)
     made.output([made.word(half)], made.word(made.shape.op("mul", half, 4)))

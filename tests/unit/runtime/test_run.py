@@ -23,16 +23,8 @@ from tests.unit.runtime.handmade import (
     multiply_kernel,
 )
 
-from anyshape.runtime.program import (
-    Address,
-    AliasBuffer,
-    ArenaBuffer,
-    Constant,
-    Program,
-    Step,
-    WeightBuffer,
-    Word,
-)
+from anyshape.program import Address, AliasStore, ArenaStore, Immediate, Step, Word
+from anyshape.runtime.program import Program
 
 SHAPES = [
     (0, 0),
@@ -132,9 +124,9 @@ def test_in_place_and_offset_aliases():
     row_bytes = made.word(shape.op("mul", n, 4))
     rows_word = made.word(rows)
     rest_tasks = made.word(shape.ceil_div(rest_value, GRAIN))
-    t = made.buffer(ArenaBuffer(sizes.nbytes, 0, 0))
-    u = made.buffer(AliasBuffer(t, bytes=sizes.nbytes))
-    tail = made.buffer(AliasBuffer(u, offset=row_bytes, bytes=rest_bytes))
+    t = made.buffer(ArenaStore(0, 0), sizes.nbytes)
+    u = made.buffer(AliasStore(t), sizes.nbytes)
+    tail = made.buffer(AliasStore(u, row_bytes), rest_bytes)
     out = made.output([rows_word, sizes.n], rest_bytes)
     s0 = made.step(add_kernel(), [0, 1, t], sizes.count, sizes.tasks)
     s1 = made.step(multiply_kernel(), [t, 1, u], sizes.count, sizes.tasks, [s0])
@@ -148,12 +140,12 @@ def test_in_place_and_offset_aliases():
     assert specialization.places[tail].offset == specialization.places[t].offset + 400
 
 
-def test_weights():
+def test_constants():
     weight = np.arange(12, dtype=np.float32).reshape(3, 4)
     made = Handmade()
     sizes = matrices(made, ["a"])
     made.shape.check("eq", made.shape.read(0), 3)
-    w = made.buffer(WeightBuffer(weight.ctypes.data))
+    w = made.constant(weight)
     out = made.output([sizes.m, sizes.n], sizes.nbytes)
     made.step(add_kernel(), [0, w, out], sizes.count, sizes.tasks)
     program = Program(made.description(), keep=[weight])
@@ -207,15 +199,16 @@ done:
 
 def test_scratch_of_each_worker():
     made = Handmade(symbols=1)
-    made.input("a", 1)
+    made.input("a", 1, made.word(made.shape.op("mul", made.shape.read(0), 4)))
     made.bind.store(made.bind.read(0))
     n = made.word(made.shape.read(0))
     nbytes = made.word(made.shape.op("mul", made.shape.read(0), 8))
     slice_bytes = made.word(64)
-    scratch = made.buffer(ArenaBuffer(slice_bytes, 0, 0, per_worker=True))
+    scratch = made.buffer(ArenaStore(0, 0, per_worker=True), slice_bytes)
     out = made.output([n], nbytes, np.int64)
-    kernel = compiled(_THROUGH_SCRATCH).address("kernel")
-    made.steps.append(Step("through", (kernel,), n, (Address(out), Address(scratch), Constant(64))))
+    kernel = made.variant(compiled(_THROUGH_SCRATCH).address("kernel"))
+    block = (Address(out), Address(scratch), Immediate(64))
+    made.steps.append(Step("through", (kernel,), n, block))
     program = made.program()
     for size in (1, 2, 1000, 100_000):
         (result,) = program.run([np.zeros(size, np.float32)])
@@ -228,7 +221,7 @@ def test_waiting_for_a_step_without_work_is_waiting_for_what_it_waits_for():
     made = Handmade()
     sizes = matrices(made, ["a", "b"])
     none = made.word(0)
-    t = made.buffer(ArenaBuffer(sizes.nbytes, 0, 2))
+    t = made.buffer(ArenaStore(0, 2), sizes.nbytes)
     out = made.output([sizes.m, sizes.n], sizes.nbytes)
     s0 = made.step(add_kernel(), [0, 1, t], sizes.count, sizes.tasks)
     s1 = made.step(add_kernel(), [0, 1, t], sizes.count, none, [s0])
@@ -240,18 +233,19 @@ def test_waiting_for_a_step_without_work_is_waiting_for_what_it_waits_for():
     assert program.specialize([2, 2]).tasks == (1, 0, 1)
 
 
-def test_constants_words_and_addresses_with_offsets():
+def test_words_and_addresses_inside_of_buffers():
     """out = a[1:] + a[:-1] on one axis: the first operand is the input plus four bytes."""
     made = Handmade(symbols=1)
-    a_buffer = made.input("a", 1)
+    a_buffer = made.input("a", 1, made.word(made.shape.op("mul", made.shape.read(0), 4)))
     made.bind.store(made.bind.read(0))
     size = made.shape.op("sub", made.shape.read(0), 1)
     made.shape.check("sge", size, 0)
     n, nbytes = made.word(size), made.word(made.shape.op("mul", size, 4))
     tasks, four = made.word(made.shape.ceil_div(size, GRAIN)), made.word(4)
+    behind = made.buffer(AliasStore(a_buffer, four), nbytes)
     out = made.output([n], nbytes)
-    block = (Address(a_buffer, offset=four), Address(a_buffer), Address(out), Word(n))
-    made.steps.append(Step("neighbours", (add_kernel(),), tasks, block))
+    block = (Address(behind), Address(a_buffer), Address(out), Word(n))
+    made.steps.append(Step("neighbours", (made.variant(add_kernel()),), tasks, block))
     a = np.random.default_rng(0).random(1000, np.float32)
     np.testing.assert_array_equal(made.program().run([a])[0], a[1:] + a[:-1])
 
@@ -260,7 +254,7 @@ def test_no_inputs_no_symbols_and_no_outputs():
     made = Handmade()
     n, nbytes, one = made.word(3), made.word(12), made.word(1)
     weight = np.array([1, 2, 3], np.float32)
-    w = made.buffer(WeightBuffer(weight.ctypes.data))
+    w = made.constant(weight)
     out = made.output([n], nbytes)
     made.step(double_kernel(), [w, out], n, one)
     program = Program(made.description(), keep=[weight])

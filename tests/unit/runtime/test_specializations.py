@@ -14,8 +14,9 @@ from tests.unit.runtime.handmade import (
     matrices,
 )
 
+from anyshape.program import AliasStore, ArenaStore, ProgramDescription
 from anyshape.runtime.failures import CheckFailedError, ImpossibleSizeError
-from anyshape.runtime.program import AliasBuffer, ArenaBuffer, Program, ProgramDescription
+from anyshape.runtime.program import Program
 
 
 def counts(program: Program) -> tuple[int, int, int, int]:
@@ -117,9 +118,10 @@ def doubling_with(**words) -> Program:
     sizes = matrices(made, ["a"])
     changed = {name: made.word(value) for name, value in words.items()}
     nbytes = changed.get("nbytes", sizes.nbytes)
-    t = made.buffer(ArenaBuffer(changed.get("arena", sizes.nbytes), 0, 1))
-    u = made.buffer(ArenaBuffer(changed.get("arena", sizes.nbytes), 0, 1, (t,)))
-    made.buffer(AliasBuffer(t, changed.get("offset"), changed.get("alias")))
+    t = made.buffer(ArenaStore(0, 1), changed.get("arena", sizes.nbytes))
+    u = made.buffer(ArenaStore(0, 1, (t,)), changed.get("arena", sizes.nbytes))
+    none = made.word(0)
+    made.buffer(AliasStore(t, changed.get("offset")), changed.get("alias", none))
     out = made.output([changed.get("dim", sizes.m), sizes.n], nbytes)
     tasks, variant = changed.get("tasks", sizes.tasks), changed.get("variant")
     s0 = made.step(double_kernel(), [0, t], sizes.count, tasks, variant=variant)
@@ -191,7 +193,7 @@ def slow_program() -> Program:
     made = Handmade()
     bind = made.description().bind
     slow = compiled(_SLOW_SHAPE).address("slow")
-    return Program(ProgramDescription(bind, slow, 1, 1, (), (), (), ()))
+    return Program(ProgramDescription(bind, slow, 1, 1, (), (), (), (), (), ()))
 
 
 @pytest.mark.parametrize("symbol", [5, -5])

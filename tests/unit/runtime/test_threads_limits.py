@@ -198,12 +198,13 @@ KernelFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *(ctypes.c_int64,) * 3)
 def one_task(act: Callable[[], object]) -> Program:
     """A program whose only task does `act`: nobody can look at limits meanwhile."""
     handmade = Handmade()
-    x = handmade.input("x", 1)
     handmade.symbols = 1
     handmade.bind.store(handmade.bind.read(0))
     n = handmade.shape.read(0)
     size, tasks = handmade.word(n), handmade.word(1)
-    result = handmade.output([size], handmade.word(handmade.shape.op("mul", n, 4)))
+    nbytes = handmade.word(handmade.shape.op("mul", n, 4))
+    x = handmade.input("x", 1, nbytes)
+    result = handmade.output([size], nbytes)
     kernel = KernelFunction(lambda *_: act() and None)
     address = ctypes.cast(kernel, ctypes.c_void_p).value
     assert address

@@ -1,6 +1,6 @@
-// Python's view of programs: descriptions as tuples of numbers, calls, steps, reports.
+// Python's view of programs: descriptions, calls, steps, reports.
 //
-// Ownership: a BoundProgram holds the Python objects that own kernels and weights; specializations
+// Ownership: a BoundProgram holds the Python objects that own kernels and constants; specializations
 // and steppers hold their program.
 // Thread-safety: as runner.h. Calls give up the GIL unless they are known to be over in less time
 // than getting it back may take.
@@ -49,39 +49,18 @@ struct BoundProgram {
     std::unique_ptr<Runner> runner;
     std::vector<nb::object> input_dtypes;
     std::vector<nb::object> output_dtypes;
-    nb::object keep;  // whatever owns kernels and weights
+    nb::object keep;  // whatever owns kernels and constants
 };
 
-nb::object input_dtype(nb::handle input) { return input[1]; }
-nb::object output_dtype(nb::handle output) { return output[0]; }
-
-std::unique_ptr<BoundProgram> make_program(
-    std::uintptr_t bind, std::uintptr_t shape, std::uint32_t symbols, std::uint32_t words,
-    std::uint32_t window, nb::list inputs, nb::list outputs, nb::list buffers, nb::list steps,
-    nb::object keep, int threads, std::int64_t team_cost_ns, std::int64_t split_cost_ns, bool wait_for_team, std::size_t cache_entries,
-    std::size_t cache_bytes, std::int64_t memory_limit) {
+std::unique_ptr<BoundProgram> make_program(nb::handle description, nb::object keep,
+                                           nb::handle options) {
     import_numpy();
-    auto program = std::make_shared<const Program>(ProgramDescription{
-        .bind = reinterpret_cast<BindFunction>(bind),
-        .shape = reinterpret_cast<ShapeFunction>(shape),
-        .symbols = symbols,
-        .words = words,
-        .window = window,
-        .inputs = read_list(inputs, read_input),
-        .outputs = read_list(outputs, read_output),
-        .buffers = read_list(buffers, read_buffer),
-        .steps = read_list(steps, read_step),
-    });
+    ReadDescription read = read_description(description);
     auto bound = std::make_unique<BoundProgram>();
     bound->runner = std::make_unique<Runner>(
-        std::move(program), RunnerOptions{.threads = threads,
-                                          .team_cost = team_cost_ns,
-                                          .split_cost = split_cost_ns,
-                                          .wait_for_team = wait_for_team,
-                                          .cache = {cache_entries, cache_bytes},
-                                          .memory_limit = memory_limit});
-    bound->input_dtypes = read_list(inputs, input_dtype);
-    bound->output_dtypes = read_list(outputs, output_dtype);
+        std::make_shared<const Program>(std::move(read.program)), read_run_options(options));
+    bound->input_dtypes = std::move(read.input_dtypes);
+    bound->output_dtypes = std::move(read.output_dtypes);
     bound->keep = std::move(keep);
     return bound;
 }
@@ -148,17 +127,18 @@ Stop::Limits limits_of(std::optional<std::int64_t> deadline, const Cancellation*
 
 nb::tuple call_within(const BoundProgram& program, nb::handle inputs,
                       std::optional<std::int64_t> deadline, const Cancellation* cancellation,
-                      std::optional<std::int64_t> memory_limit, nb::handle out) {
+                      nb::handle memory_limit, nb::handle out) {
     const Stop::Limits limits = limits_of(deadline, cancellation);
     const Stop::Limits* given = deadline || cancellation != nullptr ? &limits : nullptr;
-    return call(program, inputs, given, memory_limit.value_or(program.runner->memory_limit()), out);
+    const std::int64_t bytes = read_memory_limit(memory_limit, program.runner->memory_limit());
+    return call(program, inputs, given, bytes, out);
 }
 
 // One step at a time. Holds its inputs and a context of its own until it dies.
 class Stepper {
    public:
-    Stepper(nb::object program, nb::object inputs, std::optional<std::int64_t> memory_limit,
-            nb::handle out, Donated donated)
+    Stepper(nb::object program, nb::object inputs, nb::handle memory_limit, nb::handle out,
+            Donated donated)
         : owner_(std::move(program)),
           inputs_(std::move(inputs)),
           program_(*nb::inst_ptr<BoundProgram>(owner_)),
@@ -167,8 +147,8 @@ class Stepper {
         prepare(run_);
         Results results(run_, arguments_, program_.output_dtypes, out, donated);
         const std::int64_t copies = arguments_.copied_bytes(), given = results.given_bytes();
-        run_.require_memory_within(memory_limit.value_or(program_.runner->memory_limit()), copies,
-                                   given);
+        const std::int64_t limit = program_.runner->memory_limit();
+        run_.require_memory_within(read_memory_limit(memory_limit, limit), copies, given);
         const CallMemory counted;
         try {
             outputs_ = results.attach();
@@ -195,7 +175,6 @@ class Stepper {
     nb::object bytes(nb::handle self, std::size_t buffer) {
         const auto& sizes = run_.specialization()->buffer_bytes;
         if (buffer >= sizes.size()) throw nb::index_error("no such buffer");
-        if (sizes[buffer] < 0) throw nb::value_error("the size of that buffer is not known");
         return byte_view(run_.address(buffer), sizes[buffer], self);
     }
 
@@ -249,11 +228,11 @@ void reserve(const BoundProgram& program, nb::list binding) {
 }
 
 nb::list places_of(const Specialization& specialization) {
-    const std::size_t first_output = first_input_base + specialization.program->inputs().size();
+    const std::uint32_t first_output = first_output_base(*specialization.program);
     nb::list list;
     for (std::size_t i = 0; i < specialization.places.size(); ++i) {
         const Place place = specialization.places[i];
-        const char* base = place.base == absolute_base  ? "weight"
+        const char* base = place.base == absolute_base  ? "constant"
                            : place.base == arena_base   ? "arena"
                            : place.base < first_output ? "input"
                                                         : "output";
@@ -368,11 +347,8 @@ void bind_program(nb::module_& module) {
     bind_specialization(module);
 
     nb::class_<BoundProgram>(module, "Program")
-        .def(nb::new_(&make_program), nb::arg("bind"), nb::arg("shape"), nb::arg("symbols"),
-             nb::arg("words"), nb::arg("window"), nb::arg("inputs"), nb::arg("outputs"),
-             nb::arg("buffers"), nb::arg("steps"), nb::arg("keep"), nb::arg("threads"),
-             nb::arg("team_cost_ns"), nb::arg("split_cost_ns"), nb::arg("wait_for_team"),
-             nb::arg("cache_entries"), nb::arg("cache_bytes"), nb::arg("memory_limit") = max_bytes)
+        .def(nb::new_(&make_program), nb::arg("description").none(),
+             nb::arg("keep"), nb::arg("options"))
         .def("run",
              [](const BoundProgram& program, nb::handle inputs) {
                  const std::int64_t limit = program.runner->memory_limit();
@@ -396,8 +372,7 @@ void bind_program(nb::module_& module) {
 
     nb::class_<Stepper>(module, "Stepper")
         .def(nb::new_([](nb::handle_t<BoundProgram> program, nb::object inputs,
-                         std::optional<std::int64_t> memory_limit, nb::handle out,
-                         bool keep_donated) {
+                         nb::handle memory_limit, nb::handle out, bool keep_donated) {
                  const Donated donated = keep_donated ? Donated::kept : Donated::given_up;
                  return std::make_unique<Stepper>(nb::borrow(program), std::move(inputs),
                                                   memory_limit, out, donated);

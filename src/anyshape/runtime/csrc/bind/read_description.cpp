@@ -1,80 +1,302 @@
 #include "bind/read_description.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
+
+#include "core/failures.h"
 
 namespace nb = nanobind;
 
 namespace anyshape {
 namespace {
 
-template <typename Number>
-Number number(nb::handle value) {
-    return nb::cast<Number>(value);
+// ---- what is wrong, and where --------------------------------------------------------------------
+
+// Thrown where a value is read; everyone on the way up says how to get there.
+struct Misread {
+    std::string path;
+    std::string problem;
+
+    void is_within(const std::string& outer) { path = outer + path; }
+
+    [[noreturn]] void raise() const {
+        throw MalformedProgram(path.substr(path.starts_with('.') ? 1 : 0) + ": " + problem);
+    }
+};
+
+[[noreturn]] void throw_instead_of(const char* expected, nb::handle value) {
+    throw Misread{.path = {}, .problem = std::string("a ") + Py_TYPE(value.ptr())->tp_name +
+                                         " instead of " + expected};
 }
 
-std::uint32_t word(nb::handle value) { return number<std::uint32_t>(value); }
+// For a Python error that is set. Errors about memory, and what is no error, are not ours to turn.
+[[noreturn]] void throw_python_error() {
+    nb::python_error error;
+    if (error.matches(PyExc_MemoryError) || !error.matches(PyExc_Exception)) throw error;
+    const nb::object text = nb::steal(PyObject_ASCII(error.value().ptr()));
+    if (!text.is_valid()) throw nb::python_error();
+    throw Misread{.path = {}, .problem = PyUnicode_AsUTF8(text.ptr())};
+}
 
-std::optional<std::uint32_t> optional_word(nb::handle value) {
-    return value.is_none() ? std::nullopt : std::optional(word(value));
+// ---- attributes ----------------------------------------------------------------------------------
+
+// The name of an attribute, as an argument of a template.
+template <std::size_t length>
+struct Name {
+    char text[length];
+
+    consteval Name(const char (&literal)[length]) { std::copy_n(literal, length, text); }
+};
+
+PyObject* interned(const char* name) {
+    PyObject* string = PyUnicode_InternFromString(name);
+    if (string == nullptr) throw nb::python_error();
+    return string;
+}
+
+// What `read` makes of an attribute. Each name is one Python string as long as the process lives.
+template <Name name, typename Read>
+auto field(nb::handle object, const Read& read) {
+    static PyObject* const key = interned(name.text);
+    try {
+        PyObject* value = PyObject_GetAttr(object.ptr(), key);
+        if (value == nullptr) throw_python_error();
+        return read(nb::steal(value));
+    } catch (Misread& misread) {
+        misread.is_within(std::string(".") + name.text);
+        throw;
+    }
+}
+
+// ---- values --------------------------------------------------------------------------------------
+
+template <typename Number>
+Number number(nb::handle value) {
+    if (!PyLong_Check(value.ptr())) throw_instead_of("a number", value);
+    int overflow = 0;
+    const long long read = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    if (overflow != 0 || !std::in_range<Number>(read)) {
+        throw Misread{.path = {}, .problem = "a number out of range"};
+    }
+    return static_cast<Number>(read);
+}
+
+// An index, or a count.
+std::uint32_t index(nb::handle value) { return number<std::uint32_t>(value); }
+
+template <typename Function>
+Function function(nb::handle value) {
+    return reinterpret_cast<Function>(number<std::uintptr_t>(value));
+}
+
+bool truth(nb::handle value) {
+    if (!PyBool_Check(value.ptr())) throw_instead_of("a bool", value);
+    return value.ptr() == Py_True;
 }
 
 std::string text(nb::handle value) {
+    if (!PyUnicode_Check(value.ptr())) throw_instead_of("a string", value);
     Py_ssize_t length = 0;
     const char* data = PyUnicode_AsUTF8AndSize(value.ptr(), &length);
-    if (data == nullptr) throw nb::python_error();
+    if (data == nullptr) throw_python_error();
     return {data, static_cast<std::size_t>(length)};
 }
 
-Variant read_variant(nb::handle variant) {
-    return {reinterpret_cast<Kernel>(number<std::uintptr_t>(variant[0])), word(variant[1])};
+std::optional<std::uint32_t> optional_index(nb::handle value) {
+    return value.is_none() ? std::nullopt : std::optional(index(value));
 }
 
-Source read_source(nb::handle source) {
-    return {static_cast<SourceKind>(number<int>(source[0])), number<std::int64_t>(source[1]),
-            optional_word(source[2])};
+// Reads a tuple of what `read` reads.
+template <typename Read>
+auto tuple_of(const Read& read) {
+    return [&read](nb::handle tuple) {
+        if (!PyTuple_Check(tuple.ptr())) throw_instead_of("a tuple", tuple);
+        const Py_ssize_t length = PyTuple_GET_SIZE(tuple.ptr());
+        std::vector<decltype(read(tuple))> results;
+        results.reserve(static_cast<std::size_t>(length));
+        for (Py_ssize_t i = 0; i < length; ++i) {
+            try {
+                results.push_back(read(nb::handle(PyTuple_GET_ITEM(tuple.ptr(), i))));
+            } catch (Misread& misread) {
+                misread.is_within("[" + std::to_string(i) + "]");
+                throw;
+            }
+        }
+        return results;
+    };
 }
+
+constexpr auto indices = [](nb::handle tuple) { return tuple_of(index)(tuple); };
+
+// ---- descriptions --------------------------------------------------------------------------------
+
+Variant read_variant(nb::handle variant) {
+    return {.kernel = field<"kernel">(variant, index), .start = field<"start">(variant, index)};
+}
+
+// Knows the classes of anyshape/program, by which stores and sources are told apart.
+class Reader {
+   public:
+    ReadDescription read(nb::handle description) const {
+        ReadDescription result;
+        const auto input = [&](nb::handle value) { return read_input(value, result.input_dtypes); };
+        const auto output = [&](nb::handle value) {
+            return read_output(value, result.output_dtypes);
+        };
+        const auto buffer = [this](nb::handle value) { return read_buffer(value); };
+        const auto step = [this](nb::handle value) { return read_step(value); };
+        result.program = {
+            .bind = field<"bind">(description, function<BindFunction>),
+            .shape = field<"shape">(description, function<ShapeFunction>),
+            .symbols = field<"symbols">(description, index),
+            .words = field<"words">(description, index),
+            .window = field<"window">(description, index),
+            .kernels = field<"kernels">(description, tuple_of(function<Kernel>)),
+            .constants = field<"constants">(description, tuple_of(number<std::uintptr_t>)),
+            .inputs = field<"inputs">(description, tuple_of(input)),
+            .outputs = field<"outputs">(description, tuple_of(output)),
+            .buffers = field<"buffers">(description, tuple_of(buffer)),
+            .steps = field<"steps">(description, tuple_of(step)),
+        };
+        return result;
+    }
+
+   private:
+    using Dtypes = std::vector<nb::object>;
+
+    static nb::object program_class(const char* name) {
+        return nb::module_::import_("anyshape.program").attr(name);
+    }
+
+    // DLPack's type; NumPy's is appended to `dtypes`.
+    DataType read_type(nb::handle dtype, Dtypes& dtypes) const {
+        if (!nb::isinstance(dtype, dtype_)) throw_instead_of("a NumPy dtype", dtype);
+        dtypes.push_back(nb::borrow(dtype));
+        PyObject* type = PyObject_CallOneArg(dlpack_type_.ptr(), dtype.ptr());
+        if (type == nullptr) throw_python_error();
+        const nb::object code_and_bits = nb::steal(type);
+        return {nb::cast<std::uint8_t>(code_and_bits[0]), nb::cast<std::uint8_t>(code_and_bits[1])};
+    }
+
+    Input read_input(nb::handle input, Dtypes& dtypes) const {
+        const auto type = [&](nb::handle dtype) { return read_type(dtype, dtypes); };
+        return {.name = field<"name">(input, text),
+                .type = field<"dtype">(input, type),
+                .rank = field<"rank">(input, index),
+                .order = field<"order">(input, indices)};
+    }
+
+    Output read_output(nb::handle output, Dtypes& dtypes) const {
+        const auto type = [&](nb::handle dtype) { return read_type(dtype, dtypes); };
+        return {.type = field<"dtype">(output, type),
+                .dims = field<"dims">(output, indices),
+                .buffer = field<"buffer">(output, index),
+                .order = field<"order">(output, indices),
+                .start = field<"start">(output, optional_index)};
+    }
+
+    Buffer read_buffer(nb::handle buffer) const {
+        const auto store = [this](nb::handle value) { return read_store(value); };
+        return {.store = field<"store">(buffer, store), .bytes = field<"bytes">(buffer, index)};
+    }
+
+    Store read_store(nb::handle store) const {
+        const nb::handle type = store.type();
+        if (type.is(arena_store_)) {
+            return ArenaStore{.lifetime = {.first = field<"first">(store, index),
+                                           .last = field<"last">(store, index)},
+                              .conflicts = field<"conflicts">(store, indices),
+                              .per_worker = field<"per_worker">(store, truth)};
+        }
+        if (type.is(alias_store_)) {
+            return AliasStore{.of = field<"of">(store, index),
+                              .offset = field<"offset">(store, optional_index),
+                              .in_place = field<"in_place">(store, truth)};
+        }
+        if (type.is(constant_store_)) return ConstantStore{field<"index">(store, index)};
+        if (type.is(input_store_)) return InputStore{field<"index">(store, index)};
+        if (type.is(output_store_)) return OutputStore{field<"index">(store, index)};
+        throw_instead_of("a store", store);
+    }
+
+    Step read_step(nb::handle step) const {
+        const auto source = [this](nb::handle value) { return read_source(value); };
+        return {.name = field<"name">(step, text),
+                .variants = field<"variants">(step, tuple_of(read_variant)),
+                .variant = field<"variant">(step, optional_index),
+                .tasks = field<"tasks">(step, index),
+                .cost = field<"cost">(step, optional_index),
+                .block = field<"block">(step, tuple_of(source)),
+                .waits = field<"waits">(step, indices)};
+    }
+
+    Source read_source(nb::handle source) const {
+        const nb::handle type = source.type();
+        if (type.is(word_)) return Word{field<"index">(source, index)};
+        if (type.is(address_)) return Address{field<"buffer">(source, index)};
+        if (type.is(immediate_)) return Immediate{field<"value">(source, number<std::int64_t>)};
+        throw_instead_of("a source", source);
+    }
+
+    const nb::object input_store_ = program_class("InputStore");
+    const nb::object output_store_ = program_class("OutputStore");
+    const nb::object constant_store_ = program_class("ConstantStore");
+    const nb::object arena_store_ = program_class("ArenaStore");
+    const nb::object alias_store_ = program_class("AliasStore");
+    const nb::object word_ = program_class("Word");
+    const nb::object immediate_ = program_class("Immediate");
+    const nb::object address_ = program_class("Address");
+    const nb::object dtype_ = nb::module_::import_("numpy").attr("dtype");
+    const nb::object dlpack_type_ =
+        nb::module_::import_("anyshape.runtime.dlpack").attr("dlpack_type");
+};
 
 }  // namespace
 
+ReadDescription read_description(nb::handle description) {
+    try {
+        return Reader().read(description);
+    } catch (const Misread& misread) {
+        misread.raise();
+    }
+}
+
+RunOptions read_run_options(nb::handle options) {
+    const auto limit = [](nb::handle value) {
+        if (!value.is_none() && !PyLong_Check(value.ptr())) {
+            throw_instead_of("a number of bytes", value);
+        }
+        return read_memory_limit(value, max_bytes);
+    };
+    try {
+        return {.threads = field<"threads">(options, number<int>),
+                .team_cost_ns = field<"team_cost_ns">(options, number<std::int64_t>),
+                .split_cost_ns = field<"split_cost_ns">(options, number<std::int64_t>),
+                .wait_for_team = field<"wait_for_team">(options, truth),
+                .cache_entries = field<"cache_entries">(options, number<std::size_t>),
+                .cache_bytes = field<"cache_bytes">(options, number<std::size_t>),
+                .memory_limit = field<"memory_limit">(options, limit)};
+    } catch (const Misread& misread) {
+        misread.raise();
+    }
+}
+
+std::int64_t read_memory_limit(nb::handle limit, std::int64_t otherwise) {
+    if (limit.is_none()) return otherwise;
+    if (!PyLong_Check(limit.ptr())) throw nb::type_error("a memory limit is a number of bytes");
+    int overflow = 0;
+    const long long bytes = PyLong_AsLongLongAndOverflow(limit.ptr(), &overflow);
+    return overflow > 0 ? max_bytes : std::min<std::int64_t>(bytes, max_bytes);
+}
+
 std::vector<std::int64_t> read_numbers(nb::handle list) {
-    return read_list(list, number<std::int64_t>);
-}
-
-Input read_input(nb::handle input) {
-    return {.name = text(input[0]),
-            .type = {number<std::uint8_t>(input[2]), number<std::uint8_t>(input[3])},
-            .rank = word(input[4]),
-            .order = read_list(input[5], word)};
-}
-
-Output read_output(nb::handle output) {
-    return {.type = {number<std::uint8_t>(output[1]), number<std::uint8_t>(output[2])},
-            .dims = read_list(output[3], word),
-            .buffer = word(output[4]),
-            .order = read_list(output[5], word),
-            .start = optional_word(output[6])};
-}
-
-Buffer read_buffer(nb::handle buffer) {
-    return {.kind = static_cast<BufferKind>(number<int>(buffer[0])),
-            .of = number<std::uint64_t>(buffer[1]),
-            .bytes = optional_word(buffer[2]),
-            .offset = optional_word(buffer[3]),
-            .per_worker = number<bool>(buffer[4]),
-            .in_place = number<bool>(buffer[5]),
-            .conflicts = read_list(buffer[6], word),
-            .lifetime = {word(buffer[7]), word(buffer[8])}};
-}
-
-Step read_step(nb::handle step) {
-    return {.name = text(step[0]),
-            .variants = read_list(step[1], read_variant),
-            .variant = optional_word(step[2]),
-            .tasks = word(step[3]),
-            .cost = optional_word(step[4]),
-            .block = read_list(step[5], read_source),
-            .waits = read_list(step[6], word)};
+    std::vector<std::int64_t> numbers;
+    numbers.reserve(nb::len(list));
+    for (const nb::handle element : list) numbers.push_back(nb::cast<std::int64_t>(element));
+    return numbers;
 }
 
 }  // namespace anyshape

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/failures.h"
+#include "core/overloaded.h"
 #include "core/validate.h"
 
 namespace anyshape {
@@ -35,16 +35,23 @@ Program::Program(ProgramDescription description) : description_(std::move(descri
 }
 
 void Program::count_addresses() {
-    std::vector<BufferKind> kinds;  // of what a buffer is a name for
+    enum class Base : std::uint8_t { constant, arena, call };
+    std::vector<Base> bases;  // by buffer; that of an alias is that of what it is a name for
     for (const Buffer& buffer : description_.buffers) {
-        kinds.push_back(buffer.kind == BufferKind::alias ? kinds[buffer.of] : buffer.kind);
+        bases.push_back(std::visit(
+            Overloaded{[](const InputStore&) { return Base::call; },
+                       [](const OutputStore&) { return Base::call; },
+                       [](const ConstantStore&) { return Base::constant; },
+                       [](const ArenaStore&) { return Base::arena; },
+                       [&](const AliasStore& alias) { return bases[alias.of]; }},
+            buffer.store));
     }
     for (const Step& step : description_.steps) {
         for (const Source& source : step.block) {
-            if (source.kind != SourceKind::address) continue;
-            const BufferKind kind = kinds[static_cast<std::size_t>(source.value)];
-            arena_addresses_ += kind == BufferKind::arena;
-            call_addresses_ += kind == BufferKind::input || kind == BufferKind::output;
+            const auto* address = std::get_if<Address>(&source);
+            if (address == nullptr) continue;
+            arena_addresses_ += bases[address->buffer] == Base::arena;
+            call_addresses_ += bases[address->buffer] == Base::call;
         }
     }
 }
@@ -54,15 +61,16 @@ void Program::number_arena_buffers() {
     std::vector<std::uint32_t> number(buffers.size());
     std::vector<Lifetime> lifetimes;
     for (std::uint32_t index = 0; index < buffers.size(); ++index) {
-        if (buffers[index].kind != BufferKind::arena) continue;
+        const auto* store = std::get_if<ArenaStore>(&buffers[index].store);
+        if (store == nullptr) continue;
         number[index] = static_cast<std::uint32_t>(arena_buffers_.size());
-        arena_buffers_.push_back(index);
-        lifetimes.push_back(buffers[index].lifetime);
+        arena_buffers_.push_back({index, store->per_worker});
+        lifetimes.push_back(store->lifetime);
     }
     std::vector<BufferPair> pairs;
-    for (const std::uint32_t index : arena_buffers_) {
-        for (const std::uint32_t other : buffers[index].conflicts) {
-            pairs.emplace_back(number[index], number[other]);
+    for (const ArenaBuffer arena : arena_buffers_) {
+        for (const std::uint32_t other : std::get<ArenaStore>(buffers[arena.buffer].store).conflicts) {
+            pairs.emplace_back(number[arena.buffer], number[other]);
         }
     }
     conflicts_ = Conflicts(std::move(lifetimes), pairs);

@@ -4,13 +4,16 @@
 // done by generated kernels. docs/design/0003 explains each part.
 //
 //   words    what `shape` computes: sizes, strides, byte counts, task counts, variants, costs
-//   buffer   memory with a name: an input, an output, a weight, a place in the arena, or an alias,
-//            which is a place inside another buffer
-//   block    the 64-bit words that one kernel call is given
+//   buffer   memory with a number: a store, which says whose memory it is, and a size
+//   store    an input, an output, a constant, a part of the arena, or an alias, which is a part of
+//            another buffer
+//   block    the 64-bit words that one kernel call is given; a source says what one of them is
 //   step     a kernel, its block, how many tasks it has and which earlier steps it waits for
 //
-// Ownership: a Program owns its tables. Kernels and weights are addresses that whoever makes the
-// Program keeps alive.
+// The types are those of anyshape/program, field by field; bind/read_description.h reads them.
+//
+// Ownership: a Program owns its tables. Kernels and constants are addresses that whoever makes
+// the Program keeps alive.
 // Thread-safety: immutable once made; use it from any thread.
 // Failure: the constructor throws MalformedProgram, so that everything after it can index without
 // looking. What only numbers can tell (a variant out of range) is checked by specialize().
@@ -20,6 +23,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/memory_plan.h"
@@ -59,43 +63,71 @@ struct Input {
 struct Output {
     DataType type;
     std::vector<std::uint32_t> dims;  // words
-    std::uint32_t buffer = 0;         // of kind output
+    std::uint32_t buffer = 0;         // whose store is this output
     Order order;
     // The input that its memory begins with, when kernels start: they write behind it, or over it.
     // The input is read there, too.
     std::optional<std::uint32_t> start;
 };
 
-enum class BufferKind : std::uint8_t { input, output, weight, arena, alias };
+// ---- buffers -----------------------------------------------------------------------------------
+
+// The memory of an input, of an output, of a constant: by number.
+struct InputStore {
+    std::uint32_t index = 0;
+};
+
+struct OutputStore {
+    std::uint32_t index = 0;
+};
+
+struct ConstantStore {
+    std::uint32_t index = 0;
+};
+
+// Memory in the arena. Buffers whose lifetimes have a step in common share none, and no more do
+// `conflicts` with this one. Naming one side is enough.
+struct ArenaStore {
+    Lifetime lifetime;
+    std::vector<std::uint32_t> conflicts;
+    bool per_worker = false;  // one slice for each worker; kernels add worker * bytes themselves
+};
+
+// A part of an earlier buffer.
+struct AliasStore {
+    std::uint32_t of = 0;
+    std::optional<std::uint32_t> offset;  // word; bytes from its start
+    bool in_place = false;                // a result that is written over an operand: for the report
+};
+
+using Store = std::variant<InputStore, OutputStore, ConstantStore, ArenaStore, AliasStore>;
 
 struct Buffer {
-    BufferKind kind = BufferKind::arena;
-    // Number of the input or output, address of the weight, or target of the alias.
-    std::uint64_t of = 0;
-    std::optional<std::uint32_t> bytes;   // word; outputs and arena buffers have one
-    std::optional<std::uint32_t> offset;  // word; bytes into the target of an alias
-    // Arena only: one slice of `bytes` for each worker; kernels add worker * bytes themselves.
-    bool per_worker = false;
-    // Alias only: a result that is written over an operand, for the report.
-    bool in_place = false;
-    // Arena only: buffers whose lifetimes have a step in common share no memory, and no more do
-    // these with this one. Naming one side is enough.
-    std::vector<std::uint32_t> conflicts;
-    Lifetime lifetime;  // arena only
+    Store store;
+    std::uint32_t bytes = 0;  // word
 };
 
-enum class SourceKind : std::uint8_t { word, constant, address };
+// ---- steps -------------------------------------------------------------------------------------
+
+struct Word {
+    std::uint32_t index = 0;
+};
+
+struct Immediate {
+    std::int64_t value = 0;
+};
+
+// Where a buffer begins.
+struct Address {
+    std::uint32_t buffer = 0;
+};
 
 // Where one word of a block comes from.
-struct Source {
-    SourceKind kind = SourceKind::constant;
-    std::int64_t value = 0;               // word, constant, or buffer
-    std::optional<std::uint32_t> offset;  // word; bytes into the buffer
-};
+using Source = std::variant<Word, Immediate, Address>;
 
-// One way to do a step: a kernel, and where its words begin in the block of the step.
+// One way to do a step: a kernel by number, and where its words begin in the block of the step.
 struct Variant {
-    Kernel kernel = nullptr;
+    std::uint32_t kernel = 0;
     std::uint32_t start = 0;
 };
 
@@ -109,6 +141,8 @@ struct Step {
     std::vector<std::uint32_t> waits;  // earlier steps
 };
 
+// ---- programs ----------------------------------------------------------------------------------
+
 struct ProgramDescription {
     BindFunction bind = nullptr;
     ShapeFunction shape = nullptr;
@@ -117,10 +151,18 @@ struct ProgramDescription {
     // No step starts before all steps that are so many or more before it are done: lifetimes may
     // rely on that without a wait.
     std::uint32_t window = 8;
+    std::vector<Kernel> kernels;
+    std::vector<std::uintptr_t> constants;  // addresses
     std::vector<Input> inputs;
     std::vector<Output> outputs;
     std::vector<Buffer> buffers;
     std::vector<Step> steps;
+};
+
+// A buffer in the arena, as level 2 goes through them.
+struct ArenaBuffer {
+    std::uint32_t buffer;
+    bool per_worker;
 };
 
 class Program {
@@ -154,8 +196,8 @@ class Program {
     std::size_t arena_addresses() const noexcept { return arena_addresses_; }
     std::size_t call_addresses() const noexcept { return call_addresses_; }
 
-    // Arena buffers have numbers of their own, in which conflicts are told.
-    const std::vector<std::uint32_t>& arena_buffers() const noexcept { return arena_buffers_; }
+    // Buffers in the arena have numbers of their own, in which conflicts are told.
+    const std::vector<ArenaBuffer>& arena_buffers() const noexcept { return arena_buffers_; }
     const Conflicts& conflicts() const noexcept { return conflicts_; }
 
    private:
@@ -169,7 +211,7 @@ class Program {
     std::vector<std::size_t> block_begins_;
     std::size_t arena_addresses_ = 0;
     std::size_t call_addresses_ = 0;
-    std::vector<std::uint32_t> arena_buffers_;
+    std::vector<ArenaBuffer> arena_buffers_;
     Conflicts conflicts_;
 };
 

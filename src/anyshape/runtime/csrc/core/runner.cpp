@@ -22,10 +22,11 @@ constexpr std::uint32_t runs_per_window = 256;
 std::int64_t as_word(const void* address) { return reinterpret_cast<std::int64_t>(address); }
 
 // The team itself starts when a run first needs it.
-int allowed_threads(int wanted) {
-    if (wanted == 1) return 1;
+RunOptions with_allowed_threads(RunOptions options) {
+    if (options.threads == 1) return options;
     const int cpus = read_machine().cpus;
-    return wanted > 0 ? std::min(wanted, cpus) : cpus;
+    options.threads = options.threads > 0 ? std::min(options.threads, cpus) : cpus;
+    return options;
 }
 
 void apply(std::span<const Patch> patches, std::span<const std::int64_t> bases,
@@ -38,20 +39,16 @@ void apply(std::span<const Patch> patches, std::span<const std::int64_t> bases,
 Context::Context(const Program& program)
     : dims(program.dim_count()),
       symbols(program.description().symbols),
-      bases(first_input_base + program.inputs().size() + program.outputs().size()),
+      bases(first_output_base(program) + program.outputs().size()),
       blocks(program.block_words()),
       progress(program.steps().size()) {}
 
 // ---- Runner ----------------------------------------------------------------------------------
 
-Runner::Runner(std::shared_ptr<const Program> program, RunnerOptions options)
+Runner::Runner(std::shared_ptr<const Program> program, const RunOptions& options)
     : program_(std::move(program)),
-      threads_(allowed_threads(options.threads)),
-      team_cost_(options.team_cost),
-      split_cost_(options.split_cost),
-      wait_for_team_(options.wait_for_team),
-      memory_limit_(options.memory_limit),
-      cache_(options.cache) {
+      options_(with_allowed_threads(options)),
+      cache_({options.cache_entries, options.cache_bytes}) {
     idle_.reserve(max_idle_contexts);
 }
 
@@ -60,9 +57,7 @@ std::shared_ptr<const Specialization> Runner::specialize(std::span<const std::in
 }
 
 Specialization Runner::make(std::span<const std::int64_t> symbols) const {
-    return anyshape::specialize(
-        program_, symbols,
-        {.workers = threads_, .team_cost = team_cost_, .split_cost = split_cost_});
+    return anyshape::specialize(program_, symbols, options_);
 }
 
 std::unique_ptr<Context> Runner::borrow() {
@@ -106,7 +101,7 @@ void Runner::drop_unused_contexts() noexcept {
 void Runner::reserve(std::span<const std::int64_t> symbols) {
     Run run(*this);  // borrows a context, and gives it back whatever happens
     run.specialization_ = specialize(symbols);
-    run.require_memory_within(memory_limit_, 0);
+    run.require_memory_within(options_.memory_limit, 0);
     std::vector<std::int64_t> outputs;
     for (const Output& output : program_->outputs()) {
         outputs.push_back(run.specialization_->buffer_bytes[output.buffer]);
@@ -180,7 +175,7 @@ void Run::set_input(std::size_t input, const void* data) noexcept {
 }
 
 void Run::set_output(std::size_t output, void* data) noexcept {
-    context_->bases[first_input_base + runner_.program_->inputs().size() + output] = as_word(data);
+    context_->bases[first_output_base(*runner_.program_) + output] = as_word(data);
 }
 
 const std::byte* Run::input(std::size_t input) const noexcept {
@@ -208,23 +203,23 @@ void Run::execute(Stop* stop) {
     if (stop != nullptr) stop->check();
     begin();
     runner_.runs_.fetch_add(1, std::memory_order_relaxed);
-    const IfBusy if_busy = runner_.wait_for_team_ ? IfBusy::wait : IfBusy::go_alone;
+    const IfBusy if_busy = runner_.options_.wait_for_team ? IfBusy::wait : IfBusy::go_alone;
     use_team_or_go_alone(specialization_->steps, if_busy, stop);
     if (stop != nullptr) stop->check_at_end();
 }
 
 void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop) {
     Walk walk(steps, context_->blocks.data(), context_->progress,
-              runner_.program_->description().window, runner_.threads_, stop);
-    if (runner_.threads_ > 1 && specialization_->worth_a_team) {
+              runner_.program_->description().window, runner_.threads(), stop);
+    if (runner_.threads() > 1 && specialization_->worth_a_team) {
         walk.reset();
         const Team::Job job{.work = [](void* what, int member) noexcept {
                                 static_cast<Walk*>(what)->together(member);
                             },
                             .what = &walk};
         Team& team = Team::process();
-        const bool ran = if_busy == IfBusy::wait ? team.run(job, runner_.threads_, stop)
-                                                 : team.try_run(job, runner_.threads_);
+        const bool ran = if_busy == IfBusy::wait ? team.run(job, runner_.threads(), stop)
+                                                 : team.try_run(job, runner_.threads());
         if (ran) {
             runner_.team_runs_.fetch_add(1, std::memory_order_relaxed);
             return;

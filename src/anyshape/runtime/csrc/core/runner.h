@@ -24,23 +24,13 @@
 #include "core/arena.h"
 #include "core/fork_safe.h"
 #include "core/program.h"
-#include "core/size_math.h"
+#include "core/run_options.h"
 #include "core/specialization.h"
 #include "core/specialization_cache.h"
 #include "core/stop.h"
 #include "core/walk.h"
 
 namespace anyshape {
-
-struct RunnerOptions {
-    int threads = 0;  // at most so many; 0: as many as CPUs are allowed
-    std::int64_t team_cost = SpecializeOptions{}.team_cost;
-    std::int64_t split_cost = SpecializeOptions{}.split_cost;
-    // When the team is busy: wait for it, instead of going alone.
-    bool wait_for_team = false;
-    CacheLimits cache;
-    std::int64_t memory_limit = max_bytes;  // of one run: arena, outputs, copies of inputs
-};
 
 struct RunMetrics {
     std::uint64_t runs = 0;
@@ -64,10 +54,10 @@ struct Context {
 
 class Runner {
    public:
-    Runner(std::shared_ptr<const Program> program, RunnerOptions options);
+    Runner(std::shared_ptr<const Program> program, const RunOptions& options);
 
     const Program& program() const noexcept { return *program_; }
-    int threads() const noexcept { return threads_; }
+    int threads() const noexcept { return options_.threads; }
 
     // Null if there is none yet.
     std::shared_ptr<const Specialization> find(std::span<const std::int64_t> symbols) {
@@ -88,7 +78,7 @@ class Runner {
     // Gives back the memory of idle contexts and forgets all specializations not in use.
     void trim();
 
-    std::int64_t memory_limit() const noexcept { return memory_limit_; }
+    std::int64_t memory_limit() const noexcept { return options_.memory_limit; }
 
    private:
     friend class Run;
@@ -98,11 +88,7 @@ class Runner {
     void drop_unused_contexts() noexcept;
 
     const std::shared_ptr<const Program> program_;
-    const int threads_;
-    const std::int64_t team_cost_;
-    const std::int64_t split_cost_;
-    const bool wait_for_team_;
-    const std::int64_t memory_limit_;
+    const RunOptions options_;  // with as many threads as there are
     SpecializationCache cache_;
     mutable ForkSafeMutex mutex_;
     std::vector<std::unique_ptr<Context>> idle_;  // the last one given back is the next one lent

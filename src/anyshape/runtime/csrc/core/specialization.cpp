@@ -11,8 +11,6 @@
 namespace anyshape {
 namespace {
 
-constexpr std::int64_t unknown_bytes = -1;
-
 // Threads count a little beyond the last task, and that must not overflow.
 constexpr std::int64_t max_tasks = std::int64_t{1} << 48;
 
@@ -25,7 +23,7 @@ double picoseconds(std::int64_t nanoseconds) { return 1e3 * static_cast<double>(
 class Specializer {
    public:
     Specializer(std::shared_ptr<const Program> program, std::span<const std::int64_t> symbols,
-                const SpecializeOptions& options)
+                const RunOptions& options)
         : program_(*program), options_(options) {
         result_.program = std::move(program);
         result_.symbols.assign(symbols.begin(), symbols.end());
@@ -56,10 +54,9 @@ class Specializer {
 
     void measure_buffers() {
         const auto& buffers = program_.buffers();
-        result_.buffer_bytes.resize(buffers.size(), unknown_bytes);
+        result_.buffer_bytes.resize(buffers.size());
         for (std::size_t i = 0; i < buffers.size(); ++i) {
-            if (!buffers[i].bytes) continue;
-            const std::int64_t bytes = word(*buffers[i].bytes);
+            const std::int64_t bytes = word(buffers[i].bytes);
             if (bytes < 0 || bytes > max_bytes) impossible("bytes of buffer", i, bytes);
             result_.buffer_bytes[i] = bytes;
         }
@@ -69,10 +66,11 @@ class Specializer {
         const auto& arena = program_.arena_buffers();
         std::vector<std::int64_t> bytes(arena.size());
         for (std::size_t i = 0; i < arena.size(); ++i) {
-            const int slices = program_.buffers()[arena[i]].per_worker ? options_.workers : 1;
-            const auto total = checked_multiply(result_.buffer_bytes[arena[i]], slices);
-            if (!total) impossible("bytes of buffer", arena[i], result_.buffer_bytes[arena[i]]);
-            bytes[i] = result_.buffer_bytes[arena[i]] = *total;
+            const auto [buffer, per_worker] = arena[i];
+            const int slices = per_worker ? options_.threads : 1;
+            const auto total = checked_multiply(result_.buffer_bytes[buffer], slices);
+            if (!total) impossible("bytes of buffer", buffer, result_.buffer_bytes[buffer]);
+            bytes[i] = result_.buffer_bytes[buffer] = *total;
         }
         const Conflicts& conflicts = program_.conflicts();
         const std::int64_t bound = most_live_bytes(bytes, conflicts.lifetimes());
@@ -81,62 +79,53 @@ class Specializer {
         result_.memory.lower_bound_bytes = bound;
         result_.places.resize(program_.buffers().size());
         for (std::size_t i = 0; i < arena.size(); ++i) {
-            result_.places[arena[i]] = {arena_base, plan.offsets[i]};
+            result_.places[arena[i].buffer] = {arena_base, plan.offsets[i]};
         }
     }
 
     void place_other_buffers() {
-        const auto first_output =
-            first_input_base + static_cast<std::uint32_t>(program_.inputs().size());
-        for (std::size_t i = 0; i < program_.buffers().size(); ++i) {
-            const Buffer& buffer = program_.buffers()[i];
-            const auto of = static_cast<std::uint32_t>(buffer.of);
-            switch (buffer.kind) {
-                case BufferKind::input:
-                    result_.places[i] = {first_input_base + of, 0};
-                    break;
-                case BufferKind::output:
-                    result_.places[i] = {first_output + of, 0};
-                    result_.memory.output_bytes = sum(result_.memory.output_bytes, i);
-                    break;
-                case BufferKind::weight:
-                    result_.places[i] = {absolute_base, static_cast<std::int64_t>(buffer.of)};
-                    break;
-                case BufferKind::alias:
-                    place_alias(i, buffer);
-                    break;
-                case BufferKind::arena:
-                    break;
-            }
+        const auto& buffers = program_.buffers();
+        for (std::size_t i = 0; i < buffers.size(); ++i) {
+            std::visit([&](const auto& store) { place(i, store); }, buffers[i].store);
         }
     }
 
-    void place_alias(std::size_t index, const Buffer& alias) {
+    void place(std::size_t, const ArenaStore&) {}
+
+    void place(std::size_t buffer, const InputStore& store) {
+        result_.places[buffer] = {first_input_base + store.index, 0};
+    }
+
+    void place(std::size_t buffer, const OutputStore& store) {
+        result_.places[buffer] = {first_output_base(program_) + store.index, 0};
+        result_.memory.output_bytes = sum(result_.memory.output_bytes, buffer);
+    }
+
+    void place(std::size_t buffer, const ConstantStore& store) {
+        const std::uintptr_t address = program_.description().constants[store.index];
+        result_.places[buffer] = {absolute_base, static_cast<std::int64_t>(address)};
+    }
+
+    void place(std::size_t buffer, const AliasStore& alias) {
         const std::int64_t offset = alias.offset ? word(*alias.offset) : 0;
-        const std::int64_t bytes = std::max<std::int64_t>(result_.buffer_bytes[index], 0);
-        check_inside(alias.of, offset, bytes, index);
+        const std::int64_t bytes = result_.buffer_bytes[buffer];
+        if (offset < 0 || offset >= max_bytes) impossible("offset of buffer", buffer, offset);
+        if (offset > result_.buffer_bytes[alias.of] - bytes) {
+            impossible("end of buffer", buffer, offset + bytes);
+        }
         const Place target = result_.places[alias.of];
         const auto total = checked_add(target.offset, offset);
-        if (!total) impossible("offset of buffer", index, offset);
-        result_.places[index] = {target.base, *total};
+        if (!total) impossible("offset of buffer", buffer, offset);
+        result_.places[buffer] = {target.base, *total};
         std::int64_t& saved =
             alias.in_place ? result_.memory.in_place_bytes : result_.memory.aliased_bytes;
-        if (bytes > 0) saved = sum(saved, index);
+        saved = sum(saved, buffer);
     }
 
     std::int64_t sum(std::int64_t total, std::size_t buffer) const {
         const auto more = checked_add(total, result_.buffer_bytes[buffer]);
         if (!more) impossible("bytes of buffer", buffer, result_.buffer_bytes[buffer]);
         return *more;
-    }
-
-    void check_inside(std::size_t buffer, std::int64_t offset, std::int64_t bytes,
-                      std::size_t alias) const {
-        const std::int64_t available = result_.buffer_bytes[buffer];
-        if (offset < 0 || offset >= max_bytes) impossible("offset of buffer", alias, offset);
-        if (available != unknown_bytes && offset > available - bytes) {
-            impossible("end of buffer", alias, offset + bytes);
-        }
     }
 
     // The shapes that the caller sees must fit the memory that kernels write.
@@ -169,7 +158,7 @@ class Specializer {
         const std::int64_t cost = step.cost ? std::max<std::int64_t>(word(*step.cost), 0)
                                             : unknown_cost;
         result_.steps.push_back({
-            .kernel = tasks > 0 ? chosen.kernel : nullptr,
+            .kernel = tasks > 0 ? program_.description().kernels[chosen.kernel] : nullptr,
             .tasks = std::max<std::int64_t>(tasks, 1),
             .ranges = ranges_of(std::max<std::int64_t>(tasks, 1), cost),
             .block = program_.block_begin(index) + chosen.start,
@@ -182,14 +171,14 @@ class Specializer {
     // Four for each thread: the last ones to finish are then not far apart. But no range takes less
     // time than it takes another thread to notice it, and every thread has as many as the others.
     int ranges_of(std::int64_t tasks, std::int64_t cost) const {
-        auto most = static_cast<double>(std::min<std::int64_t>(tasks, 4 * options_.workers));
+        auto most = static_cast<double>(std::min<std::int64_t>(tasks, 4 * options_.threads));
         if (cost != unknown_cost) {
-            const double split_cost = picoseconds(options_.split_cost);
+            const double split_cost = picoseconds(options_.split_cost_ns);
             if (cost == 0 || static_cast<double>(cost) < split_cost) return 1;
             most = std::min(most, static_cast<double>(cost) / (split_cost / 4));
         }
         const int ranges = std::min(static_cast<int>(most), max_ranges);
-        return ranges > options_.workers ? ranges - ranges % options_.workers : ranges;
+        return ranges > options_.threads ? ranges - ranges % options_.threads : ranges;
     }
 
     void fill_blocks() {
@@ -197,25 +186,27 @@ class Specializer {
         result_.arena_patches.reserve(program_.arena_addresses());
         result_.call_patches.reserve(program_.call_addresses());
         for (const Step& step : program_.steps()) {
-            for (const Source& source : step.block) result_.block_image.push_back(value_of(source));
+            for (const Source& source : step.block) {
+                const std::int64_t value =
+                    std::visit([&](const auto& its) { return value_of(its); }, source);
+                result_.block_image.push_back(value);
+            }
         }
     }
 
-    // The value, or what is known of it: addresses that differ between runs become patches.
-    std::int64_t value_of(const Source& source) {
-        if (source.kind == SourceKind::constant) return source.value;
-        if (source.kind == SourceKind::word) return word(static_cast<std::uint32_t>(source.value));
-        const auto buffer = static_cast<std::size_t>(source.value);
-        const std::int64_t offset = source.offset ? word(*source.offset) : 0;
-        check_inside(buffer, offset, 0, buffer);
-        const Place place = result_.places[buffer];
+    std::int64_t value_of(Word source) const { return word(source.index); }
+    std::int64_t value_of(Immediate source) const { return source.value; }
+
+    // The address, or what is known of it: those that differ between runs become patches.
+    std::int64_t value_of(Address source) {
+        const Place place = result_.places[source.buffer];
         if (place.base != absolute_base) {
             auto& patches =
                 place.base == arena_base ? result_.arena_patches : result_.call_patches;
             const auto position = static_cast<std::uint32_t>(result_.block_image.size());
-            patches.push_back({position, place.base, place.offset + offset});
+            patches.push_back({position, place.base, place.offset});
         }
-        return place.offset + offset;
+        return place.offset;
     }
 
     // Without an estimate, work that can be split is taken to be worth splitting.
@@ -234,7 +225,7 @@ class Specializer {
             result_.cost = std::min(result_.cost + std::min(step.cost, max_cost), max_cost);
             if (is_shared(step)) shared += static_cast<double>(step.cost);
         }
-        const double team_cost = picoseconds(options_.team_cost);
+        const double team_cost = picoseconds(options_.team_cost_ns);
         result_.brief = static_cast<double>(result_.cost) < team_cost;
         result_.worth_a_team = shared > 0 && shared >= team_cost;
     }
@@ -244,7 +235,7 @@ class Specializer {
     }
 
     const Program& program_;
-    const SpecializeOptions& options_;
+    const RunOptions& options_;
     Specialization result_;
 };
 
@@ -262,7 +253,7 @@ std::size_t Specialization::held_bytes() const noexcept {
 }
 
 Specialization specialize(std::shared_ptr<const Program> program,
-                          std::span<const std::int64_t> symbols, const SpecializeOptions& options) {
+                          std::span<const std::int64_t> symbols, const RunOptions& options) {
     return Specializer(std::move(program), symbols, options).make();
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/program.h"
+#include "core/run_options.h"
 
 namespace anyshape {
 
@@ -25,11 +26,15 @@ struct Patch {
     std::int64_t offset;
 };
 
-// Bases in order: nothing (offsets are addresses, as those of weights), the arena, the inputs, the
+// Bases in order: nothing (offsets are addresses, as those of constants), the arena, the inputs, the
 // outputs.
 inline constexpr std::uint32_t absolute_base = 0;
 inline constexpr std::uint32_t arena_base = 1;
 inline constexpr std::uint32_t first_input_base = 2;
+
+inline std::uint32_t first_output_base(const Program& program) noexcept {
+    return first_input_base + static_cast<std::uint32_t>(program.inputs().size());
+}
 
 // Where a buffer lies, aliases resolved.
 struct Place {
@@ -75,7 +80,7 @@ struct Specialization {
     std::vector<Patch> arena_patches;
     std::vector<Patch> call_patches;        // inputs and outputs
     std::vector<std::int64_t> output_dims;  // of all outputs, one after the other
-    std::vector<std::int64_t> buffer_bytes;  // by buffer; -1 where the program does not say
+    std::vector<std::int64_t> buffer_bytes;  // by buffer
     std::vector<Place> places;               // by buffer
     MemoryReport memory;
     std::int64_t cost = unknown_cost;  // of all steps; unknown if that of any step is
@@ -86,15 +91,9 @@ struct Specialization {
     std::size_t held_bytes() const noexcept;
 };
 
-// What level 2 must know beside the program and the symbols.
-struct SpecializeOptions {
-    int workers = 1;                  // threads that a run may use: slices of per-worker buffers
-    std::int64_t team_cost = 10'000;  // nanoseconds: runs with less to share do not call the team
-    std::int64_t split_cost = 3'000;  // nanoseconds: shorter steps are not split
-};
-
+// For runs with as many threads as `options` says: per-worker buffers have a slice for each.
 // Throws CheckFailed or ImpossibleSize.
 Specialization specialize(std::shared_ptr<const Program> program,
-                          std::span<const std::int64_t> symbols, const SpecializeOptions& options);
+                          std::span<const std::int64_t> symbols, const RunOptions& options);
 
 }  // namespace anyshape

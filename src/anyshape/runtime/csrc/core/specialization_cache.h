@@ -25,8 +25,8 @@
 namespace anyshape {
 
 struct CacheLimits {
-    std::size_t entries = 1024;
-    std::size_t bytes = std::size_t{64} << 20;
+    std::size_t entries;
+    std::size_t bytes;
 };
 
 struct CacheMetrics {

@@ -22,10 +22,14 @@ class Validator {
         count("words", program_.words);
         count("inputs", program_.inputs.size());
         count("outputs", program_.outputs.size());
+        count("kernels", program_.kernels.size());
+        count("constants", program_.constants.size());
         count("buffers", program_.buffers.size());
         count("steps", program_.steps.size());
         within("the program");
         complain_unless(program_.window > 0, "a window of no steps");
+        addresses("kernel", program_.kernels);
+        addresses("constant", program_.constants);
         for (const Input& input : program_.inputs) check_input(input);
         for (std::size_t i = 0; i < program_.buffers.size(); ++i) check_buffer(i);
         for (std::size_t i = 0; i < program_.outputs.size(); ++i) check_output(i);
@@ -39,6 +43,14 @@ class Validator {
 
     void count(const char* what, std::size_t number) const {
         require(number <= max_count, "too many " + std::string(what));
+    }
+
+    template <typename Pointer>
+    void addresses(const char* what, const std::vector<Pointer>& table) const {
+        for (std::size_t i = 0; i < table.size(); ++i) {
+            require(table[i] != Pointer{}, std::string(what) + " " + std::to_string(i) +
+                                               " has no address");
+        }
     }
 
     // Names what the following complaints are about.
@@ -80,41 +92,36 @@ class Validator {
         const Buffer& buffer = program_.buffers[number];
         within("buffer " + std::to_string(number));
         word("bytes", buffer.bytes);
-        word("offset", buffer.offset);
-        const bool is_arena = buffer.kind == BufferKind::arena;
-        const bool is_alias = buffer.kind == BufferKind::alias;
-        complain_unless(is_alias || !buffer.offset, "only aliases have an offset");
-        complain_unless(is_arena || !buffer.per_worker, "only arena buffers are per worker");
-        complain_unless(is_alias || !buffer.in_place, "only aliases are in place");
-        complain_unless(is_arena || buffer.conflicts.empty(), "only arena buffers conflict");
-        switch (buffer.kind) {
-            case BufferKind::input:
-                return index("input", buffer.of, program_.inputs.size());
-            case BufferKind::output:
-                complain_unless(buffer.bytes.has_value(), "an output of unknown size");
-                index("output", buffer.of, program_.outputs.size());
-                return complain_unless(program_.outputs[buffer.of].buffer == number,
-                                       "another buffer is that output's");
-            case BufferKind::weight:
-                return complain_unless(buffer.of != 0, "a weight without an address");
-            case BufferKind::alias:
-                return complain_unless(buffer.of < number,
-                                       "an alias of a buffer that is not before it");
-            case BufferKind::arena:
-                return check_arena_buffer(buffer, number);
-        }
-        complain_unless(false, "an unknown kind");
+        std::visit([&](const auto& store) { check_store(store, number); }, buffer.store);
     }
 
-    void check_arena_buffer(const Buffer& buffer, std::size_t number) const {
-        complain_unless(buffer.bytes.has_value(), "an arena buffer of unknown size");
-        const auto [first, last] = buffer.lifetime;
+    void check_store(const InputStore& store, std::size_t) const {
+        index("input", store.index, program_.inputs.size());
+    }
+
+    void check_store(const OutputStore& store, std::size_t number) const {
+        index("output", store.index, program_.outputs.size());
+        complain_unless(program_.outputs[store.index].buffer == number,
+                        "another buffer is that output's");
+    }
+
+    void check_store(const ConstantStore& store, std::size_t) const {
+        index("constant", store.index, program_.constants.size());
+    }
+
+    void check_store(const AliasStore& store, std::size_t number) const {
+        complain_unless(store.of < number, "an alias of a buffer that is not before it");
+        word("offset", store.offset);
+    }
+
+    void check_store(const ArenaStore& store, std::size_t number) const {
+        const auto [first, last] = store.lifetime;
         complain_unless(first <= last, "it dies before it is born");
         index("last step", last, program_.steps.size());
-        for (const std::uint32_t other : buffer.conflicts) {
+        for (const std::uint32_t other : store.conflicts) {
             index("conflicting buffer", other, program_.buffers.size());
             complain_unless(other != number, "it conflicts with itself");
-            complain_unless(program_.buffers[other].kind == BufferKind::arena,
+            complain_unless(std::holds_alternative<ArenaStore>(program_.buffers[other].store),
                             "it conflicts with buffer " + std::to_string(other) +
                                 ", which is not in the arena");
         }
@@ -128,8 +135,8 @@ class Validator {
         complain_unless(output.dims.size() <= 64, "a rank beyond 64");
         for (const std::uint32_t dim : output.dims) word("dim", dim);
         index("buffer", output.buffer, program_.buffers.size());
-        const Buffer& buffer = program_.buffers[output.buffer];
-        complain_unless(buffer.kind == BufferKind::output && buffer.of == number,
+        const auto* store = std::get_if<OutputStore>(&program_.buffers[output.buffer].store);
+        complain_unless(store != nullptr && store->index == number,
                         "buffer " + std::to_string(output.buffer) + " is not this output's");
         check_order(output.order, output.dims.size());
         if (output.start) check_start(number);
@@ -151,7 +158,7 @@ class Validator {
         within("step " + std::to_string(number) + " (" + step.name + ")");
         complain_unless(!step.variants.empty(), "it has no kernel");
         for (const Variant& variant : step.variants) {
-            complain_unless(variant.kernel != nullptr, "a kernel without an address");
+            index("kernel", variant.kernel, program_.kernels.size());
             complain_unless(variant.start <= step.block.size(), "a kernel's words are not there");
         }
         complain_unless(step.variant || step.variants.size() == 1,
@@ -160,7 +167,9 @@ class Validator {
         word("tasks", step.tasks);
         word("cost", step.cost);
         count("words of a block", step.block.size());
-        for (const Source& source : step.block) check_source(source);
+        for (const Source& source : step.block) {
+            std::visit([&](const auto& its) { check_source(its); }, source);
+        }
         for (const std::uint32_t wait : step.waits) {
             complain_unless(wait < number,
                             "it waits for step " + std::to_string(wait) +
@@ -168,13 +177,10 @@ class Validator {
         }
     }
 
-    void check_source(const Source& source) const {
-        word("offset", source.offset);
-        complain_unless(source.kind == SourceKind::address || !source.offset,
-                        "an offset without an address");
-        const auto value = static_cast<std::uint64_t>(source.value);  // negative becomes too large
-        if (source.kind == SourceKind::word) index("word", value, program_.words);
-        if (source.kind == SourceKind::address) index("buffer", value, program_.buffers.size());
+    void check_source(Word source) const { index("word", source.index, program_.words); }
+    void check_source(Immediate) const {}
+    void check_source(Address source) const {
+        index("buffer", source.buffer, program_.buffers.size());
     }
 
     const ProgramDescription& program_;

@@ -1,0 +1,39 @@
+"""What a compiled program is, as data: filled in by the plan, read by the native runtime.
+
+Frozen values that know no graph, no dims and no machine. `plan/` uses the stores with dims;
+`execute/` links a `ProgramDescription`; `runtime/csrc/bind/read_description.cpp` reads that by
+attribute into the C++ types of the same names (`csrc/core/program.h`). See docs/design/0003.
+"""
+
+from anyshape.program.buffers import (
+    AliasStore,
+    ArenaStore,
+    Buffer,
+    ConstantStore,
+    InputStore,
+    OutputStore,
+    Store,
+    with_numbers,
+)
+from anyshape.program.description import Input, Output, ProgramDescription
+from anyshape.program.steps import Address, Immediate, Source, Step, Variant, Word
+
+__all__ = [
+    "Address",
+    "AliasStore",
+    "ArenaStore",
+    "Buffer",
+    "ConstantStore",
+    "Immediate",
+    "Input",
+    "InputStore",
+    "Output",
+    "OutputStore",
+    "ProgramDescription",
+    "Source",
+    "Step",
+    "Store",
+    "Variant",
+    "Word",
+    "with_numbers",
+]
