@@ -100,7 +100,8 @@ Graph random_graph(std::mt19937& rng, std::uint32_t steps) {
         const Store result = is_last ? Store(OutputStore{0}) : Store(ArenaStore{});
         description.buffers.push_back({.store = result, .bytes = 1});
     }
-    description.outputs = {{.type = {0, 64}, .dims = {0}, .buffer = steps, .order = {}, .start = {}}};
+    description.outputs = {
+        {.type = {0, 64}, .dims = {0}, .buffer = steps, .order = {}, .start = {}}};
     const auto precedes = [&](std::uint32_t a, std::uint32_t b) {
         return std::ranges::all_of(uses[a], [&](auto use) { return before[b - 1].contains(use); });
     };
@@ -186,11 +187,11 @@ int main(int count, char** arguments) {
         }
         Team small(3, std::chrono::microseconds(round % 50));  // start, one run, end
         std::atomic<int> calls = 0;
-        small.try_run({.work = [](void* what, int) noexcept {
-                           static_cast<std::atomic<int>*>(what)->fetch_add(1);
-                       },
-                       .what = &calls},
-                      3);
+        small.try_run(
+            {.work = [](void* what,
+                        int) noexcept { static_cast<std::atomic<int>*>(what)->fetch_add(1); },
+             .what = &calls},
+            3);
         if (calls < 1 || calls > 3) return 1;
     }
     std::printf("%d rounds\n", rounds);

@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-#include "core/byte_range.h"
 #include "bind/dlpack_exchange.h"
+#include "core/byte_range.h"
 #include "core/pool.h"
 #include "core/program.h"
 #include "core/runner.h"
@@ -29,9 +29,9 @@ class Arguments {
     Arguments(nanobind::handle inputs, const Program& program,
               std::span<const nanobind::object> dtypes, Run& run);
 
-    // Inputs that are not contiguous or not aligned are copied before the run, and so are those that
-    // copy_to() names. `copied_bytes` are those of the copies that need memory of their own: an
-    // input that an output begins with is copied there.
+    // Inputs that are not contiguous or not aligned are copied before the run, and so are those
+    // that copy_to() names. `copied_bytes` are those of the copies that need memory of their own:
+    // an input that an output begins with is copied there.
     bool must_copy() const noexcept { return !copies_.empty(); }
     std::int64_t copied_bytes() const noexcept;
     void copy_to(std::size_t input, std::byte* to);

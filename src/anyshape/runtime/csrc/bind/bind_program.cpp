@@ -1,9 +1,8 @@
 // Python's view of programs: descriptions, calls, steps, reports.
 //
-// Ownership: a BoundProgram holds the Python objects that own kernels and constants; specializations
-// and steppers hold their program.
-// Thread-safety: as runner.h. Calls give up the GIL unless they are known to be over in less time
-// than getting it back may take.
+// Ownership: a BoundProgram holds the Python objects that own kernels and constants;
+// specializations and steppers hold their program. Thread-safety: as runner.h. Calls give up the
+// GIL unless they are known to be over in less time than getting it back may take.
 #include "bind/bind_program.h"
 
 #include <nanobind/stl/optional.h>
@@ -24,16 +23,16 @@
 #include <vector>
 
 #include "bind/arguments.h"
-#include "core/available_memory.h"
 #include "bind/gil.h"
+#include "bind/outputs.h"
+#include "bind/python_failures.h"
+#include "bind/read_description.h"
+#include "bind/results.h"
+#include "core/available_memory.h"
 #include "core/machine.h"
 #include "core/memory_plan.h"
-#include "bind/outputs.h"
 #include "core/plan_check.h"
 #include "core/pool.h"
-#include "bind/read_description.h"
-#include "bind/python_failures.h"
-#include "bind/results.h"
 #include "core/runner.h"
 #include "core/stop.h"
 #include "core/team.h"
@@ -232,10 +231,10 @@ nb::list places_of(const Specialization& specialization) {
     nb::list list;
     for (std::size_t i = 0; i < specialization.places.size(); ++i) {
         const Place place = specialization.places[i];
-        const char* base = place.base == absolute_base  ? "constant"
-                           : place.base == arena_base   ? "arena"
+        const char* base = place.base == absolute_base ? "constant"
+                           : place.base == arena_base  ? "arena"
                            : place.base < first_output ? "input"
-                                                        : "output";
+                                                       : "output";
         list.append(nb::make_tuple(base, place.offset, specialization.buffer_bytes[i]));
     }
     return list;
@@ -314,16 +313,16 @@ void bind_specialization(nb::module_& module) {
         .def_prop_ro("symbols",
                      [](const BoundSpecialization& s) { return s.specialization->symbols; })
         .def_prop_ro("words", [](const BoundSpecialization& s) { return s.specialization->words; })
-        .def_prop_ro("steps",
-                     [](const BoundSpecialization& s) {
-                         nb::list list;
-                         for (const ReadyStep& step : s.specialization->steps) {
-                             const std::int64_t tasks = step.kernel != nullptr ? step.tasks : 0;
-                             list.append(
-                                 nb::make_tuple(tasks, step.ranges, step.variant, step.cost));
-                         }
-                         return list;
-                     })
+        .def_prop_ro(
+            "steps",
+            [](const BoundSpecialization& s) {
+                nb::list list;
+                for (const ReadyStep& step : s.specialization->steps) {
+                    const std::int64_t tasks = step.kernel != nullptr ? step.tasks : 0;
+                    list.append(nb::make_tuple(tasks, step.ranges, step.variant, step.cost));
+                }
+                return list;
+            })
         .def_prop_ro("cost", [](const BoundSpecialization& s) { return s.specialization->cost; })
         .def_prop_ro("places",
                      [](const BoundSpecialization& s) { return places_of(*s.specialization); })
@@ -347,8 +346,8 @@ void bind_program(nb::module_& module) {
     bind_specialization(module);
 
     nb::class_<BoundProgram>(module, "Program")
-        .def(nb::new_(&make_program), nb::arg("description").none(),
-             nb::arg("keep"), nb::arg("options"))
+        .def(nb::new_(&make_program), nb::arg("description").none(), nb::arg("keep"),
+             nb::arg("options"))
         .def("run",
              [](const BoundProgram& program, nb::handle inputs) {
                  const std::int64_t limit = program.runner->memory_limit();

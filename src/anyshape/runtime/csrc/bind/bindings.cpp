@@ -13,8 +13,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/available_memory.h"
 #include "bind/bind_program.h"
+#include "core/available_memory.h"
 #include "core/cpu_identity.h"
 #include "core/machine.h"
 #include "core/object.h"
@@ -43,8 +43,8 @@ void bind_code(nb::module_& module) {
                      [](const CodeObject& code) {
                          nb::list list;
                          for (const anyshape::CodeSymbol& symbol : code.symbols()) {
-                             list.append(nb::make_tuple(
-                                 symbol.name, code.address() + symbol.offset, symbol.size));
+                             list.append(nb::make_tuple(symbol.name, code.address() + symbol.offset,
+                                                        symbol.size));
                          }
                          return list;
                      })

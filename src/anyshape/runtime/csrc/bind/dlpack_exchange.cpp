@@ -20,8 +20,8 @@ struct ExchangeTable {
 };
 
 const ExchangeTable* exchange_table(PyTypeObject* type) {
-    const nb::object capsule = nb::steal(PyObject_GetAttrString(
-        reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__"));
+    const nb::object capsule = nb::steal(
+        PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__"));
     if (!capsule.is_valid() || !PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) {
         PyErr_Clear();
         return nullptr;

@@ -73,9 +73,9 @@ Layout layout_of(const ArrayForm& form) {
 nb::object array_on(void* data, const npy_intp* sizes, const npy_intp* strides, std::size_t rank,
                     PyArray_Descr* dtype, nb::object owner) {
     Py_INCREF(dtype);  // the new array takes it, even if it cannot be made
-    nb::object array = nb::steal(PyArray_NewFromDescr(&PyArray_Type, dtype, static_cast<int>(rank),
-                                                      sizes, strides, data, NPY_ARRAY_CARRAY,
-                                                      nullptr));
+    nb::object array =
+        nb::steal(PyArray_NewFromDescr(&PyArray_Type, dtype, static_cast<int>(rank), sizes, strides,
+                                       data, NPY_ARRAY_CARRAY, nullptr));
     if (!array.is_valid()) throw nb::python_error();
     if (PyArray_SetBaseObject(as_array(array), owner.release().ptr()) < 0) throw nb::python_error();
     return array;

@@ -41,8 +41,8 @@ void translate(const std::exception_ptr& thrown, void*) {
         set_error("MemoryLimitExceededError", bytes.arena, bytes.outputs, bytes.copies,
                   exceeded.limit, as_tuple(exceeded.symbols));
     } catch (const MemoryUnavailable& lack) {
-        set_error("MemoryUnavailableError", lack.bytes.arena, lack.bytes.outputs,
-                  lack.bytes.copies, lack.available, as_tuple(lack.symbols));
+        set_error("MemoryUnavailableError", lack.bytes.arena, lack.bytes.outputs, lack.bytes.copies,
+                  lack.available, as_tuple(lack.symbols));
     } catch (const std::bad_alloc&) {
         set_error("OutOfMemoryError");
     } catch (const Stopped& stopped) {

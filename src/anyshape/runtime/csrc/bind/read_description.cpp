@@ -13,7 +13,8 @@ namespace nb = nanobind;
 namespace anyshape {
 namespace {
 
-// ---- what is wrong, and where --------------------------------------------------------------------
+// ---- what is wrong, and where
+// --------------------------------------------------------------------
 
 // Thrown where a value is read; everyone on the way up says how to get there.
 struct Misread {
@@ -28,8 +29,9 @@ struct Misread {
 };
 
 [[noreturn]] void throw_instead_of(const char* expected, nb::handle value) {
-    throw Misread{.path = {}, .problem = std::string("a ") + Py_TYPE(value.ptr())->tp_name +
-                                         " instead of " + expected};
+    throw Misread{
+        .path = {},
+        .problem = std::string("a ") + Py_TYPE(value.ptr())->tp_name + " instead of " + expected};
 }
 
 // For a Python error that is set. Errors about memory, and what is no error, are not ours to turn.
@@ -41,7 +43,8 @@ struct Misread {
     throw Misread{.path = {}, .problem = PyUnicode_AsUTF8(text.ptr())};
 }
 
-// ---- attributes ----------------------------------------------------------------------------------
+// ---- attributes
+// ----------------------------------------------------------------------------------
 
 // The name of an attribute, as an argument of a template.
 template <std::size_t length>
@@ -71,7 +74,8 @@ auto field(nb::handle object, const Read& read) {
     }
 }
 
-// ---- values --------------------------------------------------------------------------------------
+// ---- values
+// --------------------------------------------------------------------------------------
 
 template <typename Number>
 Number number(nb::handle value) {
@@ -131,7 +135,8 @@ auto tuple_of(const Read& read) {
 
 constexpr auto indices = [](nb::handle tuple) { return tuple_of(index)(tuple); };
 
-// ---- descriptions --------------------------------------------------------------------------------
+// ---- descriptions
+// --------------------------------------------------------------------------------
 
 Variant read_variant(nb::handle variant) {
     return {.kernel = field<"kernel">(variant, index), .start = field<"start">(variant, index)};

@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "core/byte_range.h"
-#include "core/failures.h"
 #include "bind/numpy_api.h"
 #include "bind/python_failures.h"
+#include "core/byte_range.h"
+#include "core/failures.h"
 
 namespace nb = nanobind;
 
@@ -83,8 +83,7 @@ void Results::accept(std::size_t output, nb::handle object) {
     if (!fits || !PyArray_ISWRITEABLE(array)) {
         raise_failure("OutputUnfitError", output, nb::str(expected.dtype), shape_of(expected),
                       nb::str(nb::handle(reinterpret_cast<PyObject*>(PyArray_DESCR(array)))),
-                      as_tuple(sizes_of(array)),
-                      static_cast<bool>(PyArray_ISWRITEABLE(array)));
+                      as_tuple(sizes_of(array)), static_cast<bool>(PyArray_ISWRITEABLE(array)));
     }
     if (is_writeable_as_it_is(output, object)) given_[output] = nb::borrow(object);
 }
@@ -137,8 +136,8 @@ nb::tuple Results::attach() {
 Results::Placed Results::place(std::size_t output) {
     const std::optional<std::uint32_t> start = program_.outputs()[output].start;
     if (start) return place_from(output, *start);
-    nb::object array = !given_.empty() && given_[output].is_valid() ? given_[output]
-                                                                     : new_output(form(output));
+    nb::object array =
+        !given_.empty() && given_[output].is_valid() ? given_[output] : new_output(form(output));
     std::byte* data = data_of(array);
     return {std::move(array), data};
 }

@@ -56,9 +56,8 @@ void Arena::grow(std::size_t bytes) {
 
 void Arena::move_to(std::size_t reserved) {
     std::byte* data = reserve_pages(reserved);
-    const bool moved =
-        bytes_ > 0 &&
-        mremap(data_, bytes_, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, data) != MAP_FAILED;
+    const bool moved = bytes_ > 0 && mremap(data_, bytes_, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED,
+                                            data) != MAP_FAILED;
     const std::size_t kept = moved ? bytes_ : 0;  // pages that would not move are made anew
     release_pages(data_ + kept, reserved_bytes_ - kept);
     data_ = data;

@@ -9,7 +9,8 @@
 //
 // Ownership: an Arena owns its mapping; addresses are valid until the next call.
 // Thread-safety: none; each run has an Arena of its own.
-// Failure: std::bad_alloc (NotAvailable where the system has no such memory), and the Arena stays usable.
+// Failure: std::bad_alloc (NotAvailable where the system has no such memory), and the Arena stays
+// usable.
 #pragma once
 
 #include <cstddef>

@@ -174,8 +174,8 @@ CallMemory::CallMemory() noexcept : outer_(current_call) { current_call = this; 
 CallMemory::~CallMemory() { current_call = outer_; }
 
 void CallMemory::ask(std::size_t bytes) {
-    const auto wanted = static_cast<std::int64_t>(
-        std::min(bytes, static_cast<std::size_t>(unlimited_memory)));
+    const auto wanted =
+        static_cast<std::int64_t>(std::min(bytes, static_cast<std::size_t>(unlimited_memory)));
     CallMemory own;  // where there is none
     CallMemory& call = own.outer_ != nullptr ? *own.outer_ : own;
     const std::int64_t total = sum(call.taken_, wanted);

@@ -50,8 +50,7 @@ std::uint64_t saved_state(const Registers& features) {
 std::string identity() {
     const Registers maker = cpuid(0), model = cpuid(1), seven = cpuid(7), seven_one = cpuid(7, 1);
     const Registers xsave = cpuid(0xD, 1), avx10 = cpuid(0x24), extended = cpuid(0x80000001);
-    return "x86-64" +
-           in_hex({maker.ebx, maker.ecx, maker.edx, model.eax, model.ecx, model.edx}) +
+    return "x86-64" + in_hex({maker.ebx, maker.ecx, maker.edx, model.eax, model.ecx, model.edx}) +
            in_hex({seven.ebx, seven.ecx, seven.edx, seven_one.eax, seven_one.ebx, seven_one.edx}) +
            in_hex({xsave.eax, avx10.ebx, extended.ecx, extended.edx, saved_state(model)});
 }

@@ -59,7 +59,9 @@ class Conflicts {
 
     bool are_few() const noexcept { return are_few_; }
     // All that conflict with a buffer, if they are few.
-    std::span<const std::uint32_t> all(std::size_t buffer) const noexcept { return all_.of(buffer); }
+    std::span<const std::uint32_t> all(std::size_t buffer) const noexcept {
+        return all_.of(buffer);
+    }
 
    private:
     std::vector<Lifetime> lifetimes_;

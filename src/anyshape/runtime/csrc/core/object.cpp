@@ -76,8 +76,8 @@ void apply_one(const elf::Object& object, const elf::Relocation& relocation, std
                                  .value = symbol + static_cast<std::uint64_t>(relocation.addend)});
     } catch (const ObjectError& error) {
         const std::string symbol_name(object.symbols()[relocation.symbol].name);
-        throw ObjectError(std::string(error.what()) + " (symbol '" + symbol_name +
-                          "', section " + std::string(to.section.name) + ")");
+        throw ObjectError(std::string(error.what()) + " (symbol '" + symbol_name + "', section " +
+                          std::string(to.section.name) + ")");
     }
 }
 

@@ -144,8 +144,7 @@ void Pool::give_back(std::byte* data, int bucket) noexcept {
         const std::lock_guard lock(mutex_);
         Bucket& own = buckets_[static_cast<std::size_t>(bucket)];
         metrics_.used_bytes -= bytes_in(bucket);
-        const bool within_limit =
-            metrics_.idle_bytes + bytes_in(bucket) <= metrics_.limit_bytes;
+        const bool within_limit = metrics_.idle_bytes + bytes_in(bucket) <= metrics_.limit_bytes;
         if (within_limit || own.idle < own.floor) {
             own.first = new (data) Idle{own.first};
             ++own.idle;

@@ -38,13 +38,13 @@ void Program::count_addresses() {
     enum class Base : std::uint8_t { constant, arena, call };
     std::vector<Base> bases;  // by buffer; that of an alias is that of what it is a name for
     for (const Buffer& buffer : description_.buffers) {
-        bases.push_back(std::visit(
-            Overloaded{[](const InputStore&) { return Base::call; },
-                       [](const OutputStore&) { return Base::call; },
-                       [](const ConstantStore&) { return Base::constant; },
-                       [](const ArenaStore&) { return Base::arena; },
-                       [&](const AliasStore& alias) { return bases[alias.of]; }},
-            buffer.store));
+        bases.push_back(
+            std::visit(Overloaded{[](const InputStore&) { return Base::call; },
+                                  [](const OutputStore&) { return Base::call; },
+                                  [](const ConstantStore&) { return Base::constant; },
+                                  [](const ArenaStore&) { return Base::arena; },
+                                  [&](const AliasStore& alias) { return bases[alias.of]; }},
+                       buffer.store));
     }
     for (const Step& step : description_.steps) {
         for (const Source& source : step.block) {
@@ -69,7 +69,8 @@ void Program::number_arena_buffers() {
     }
     std::vector<BufferPair> pairs;
     for (const ArenaBuffer arena : arena_buffers_) {
-        for (const std::uint32_t other : std::get<ArenaStore>(buffers[arena.buffer].store).conflicts) {
+        for (const std::uint32_t other :
+             std::get<ArenaStore>(buffers[arena.buffer].store).conflicts) {
             pairs.emplace_back(number[arena.buffer], number[other]);
         }
     }

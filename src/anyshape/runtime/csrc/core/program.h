@@ -97,7 +97,7 @@ struct ArenaStore {
 struct AliasStore {
     std::uint32_t of = 0;
     std::optional<std::uint32_t> offset;  // word; bytes from its start
-    bool in_place = false;                // a result that is written over an operand: for the report
+    bool in_place = false;  // a result that is written over an operand: for the report
 };
 
 using Store = std::variant<InputStore, OutputStore, ConstantStore, ArenaStore, AliasStore>;

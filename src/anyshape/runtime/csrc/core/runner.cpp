@@ -145,8 +145,7 @@ bool Run::find() {
 void Run::prepare() { specialization_ = runner_.specialize(context_->symbols); }
 
 // Sums of three sizes that are each at most 2^62 do not fit; differences do.
-void Run::require_memory_within(std::int64_t limit, std::int64_t copies,
-                                std::int64_t given) const {
+void Run::require_memory_within(std::int64_t limit, std::int64_t copies, std::int64_t given) const {
     const std::int64_t arena = specialization_->memory.arena_bytes;
     const std::int64_t outputs = specialization_->memory.output_bytes - given;
     if (arena <= limit && outputs <= limit - arena && copies <= limit - arena - outputs) return;
@@ -213,10 +212,10 @@ void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy,
               runner_.program_->description().window, runner_.threads(), stop);
     if (runner_.threads() > 1 && specialization_->worth_a_team) {
         walk.reset();
-        const Team::Job job{.work = [](void* what, int member) noexcept {
-                                static_cast<Walk*>(what)->together(member);
-                            },
-                            .what = &walk};
+        const Team::Job job{
+            .work = [](void* what,
+                       int member) noexcept { static_cast<Walk*>(what)->together(member); },
+            .what = &walk};
         Team& team = Team::process();
         const bool ran = if_busy == IfBusy::wait ? team.run(job, runner_.threads(), stop)
                                                  : team.try_run(job, runner_.threads());

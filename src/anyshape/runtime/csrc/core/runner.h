@@ -121,8 +121,8 @@ class Run {
     void require_memory_within(std::int64_t limit, std::int64_t copies,
                                std::int64_t given = 0) const;
 
-    // For a handler of std::bad_alloc: throws MemoryUnavailable in its place, with the same bytes, if
-    // the run needs so much that its size is the cause; else the same again.
+    // For a handler of std::bad_alloc: throws MemoryUnavailable in its place, with the same bytes,
+    // if the run needs so much that its size is the cause; else the same again.
     [[noreturn]] void throw_lack_of_memory(std::int64_t copies, std::int64_t given = 0) const;
 
     // For the caller to fill in before execute(). Inputs are contiguous and aligned to an element.
@@ -130,8 +130,8 @@ class Run {
     void set_output(std::size_t output, void* data) noexcept;
     const std::byte* input(std::size_t input) const noexcept;
 
-    // Throws Stopped if `stop` asked for it, at the latest when all is done. Nobody may then use the
-    // outputs.
+    // Throws Stopped if `stop` asked for it, at the latest when all is done. Nobody may then use
+    // the outputs.
     void execute(Stop* stop = nullptr);
 
     // The same, one step at a time: begin() once, then each step in order.

@@ -148,9 +148,7 @@ class Parts {
           sizes_(sizes),
           flip_(sizes.descending != 0 ? static_cast<Key>(~Key{0}) : Key{0}) {}
 
-    std::int64_t begin_of(std::int64_t part) const {
-        return part * sizes_.rows() * sizes_.width();
-    }
+    std::int64_t begin_of(std::int64_t part) const { return part * sizes_.rows() * sizes_.width(); }
     Key key(std::int64_t part, std::int64_t place) const {
         return static_cast<Key>(key_of(values_[begin_of(part) + place]) ^ flip_);
     }
@@ -170,7 +168,8 @@ class Parts {
 
     std::int64_t smaller_than(Key wanted) const {
         std::int64_t count = 0;
-        for (std::int64_t part = 0; part < sizes_.parts; ++part) count += before<false>(part, wanted);
+        for (std::int64_t part = 0; part < sizes_.parts; ++part)
+            count += before<false>(part, wanted);
         return count;
     }
 
@@ -212,8 +211,8 @@ class Tournament {
     static constexpr std::uint32_t over = ~std::uint32_t{0};
     static constexpr Head last{static_cast<Key>(~Key{0}), over};
 
-    // `heads` are twice as many as leaves, whose number is a power of two: the first of each part in
-    // the upper half. Losers are kept in the lower half.
+    // `heads` are twice as many as leaves, whose number is a power of two: the first of each part
+    // in the upper half. Losers are kept in the lower half.
     explicit Tournament(std::span<Head> heads) : leaves_(heads.size() / 2), losers_(heads) {
         for (std::size_t node = leaves_; node-- > 1;) {
             losers_[node] = std::min(losers_[2 * node], losers_[2 * node + 1]);
@@ -266,8 +265,7 @@ void merge(const T* values, const std::int64_t* places, const PartSizes& sizes, 
     Race race(heads);
     for (std::int64_t rank = from; rank < until; ++rank) {
         const std::uint32_t part = race.winner().part;
-        const std::int64_t source =
-            parts.begin_of(part) + row * sizes.width() + next[part]++;
+        const std::int64_t source = parts.begin_of(part) + row * sizes.width() + next[part]++;
         to_values[rank * sizes.inner] = values[source];
         to_places[rank * sizes.inner] = places[source];
         race.replace(head(part), part);

@@ -155,8 +155,8 @@ class Specializer {
             impossible("variant of step", index, variant);
         }
         const Variant& chosen = step.variants[static_cast<std::size_t>(variant)];
-        const std::int64_t cost = step.cost ? std::max<std::int64_t>(word(*step.cost), 0)
-                                            : unknown_cost;
+        const std::int64_t cost =
+            step.cost ? std::max<std::int64_t>(word(*step.cost), 0) : unknown_cost;
         result_.steps.push_back({
             .kernel = tasks > 0 ? program_.description().kernels[chosen.kernel] : nullptr,
             .tasks = std::max<std::int64_t>(tasks, 1),
@@ -201,8 +201,7 @@ class Specializer {
     std::int64_t value_of(Address source) {
         const Place place = result_.places[source.buffer];
         if (place.base != absolute_base) {
-            auto& patches =
-                place.base == arena_base ? result_.arena_patches : result_.call_patches;
+            auto& patches = place.base == arena_base ? result_.arena_patches : result_.call_patches;
             const auto position = static_cast<std::uint32_t>(result_.block_image.size());
             patches.push_back({position, place.base, place.offset});
         }

@@ -26,8 +26,8 @@ struct Patch {
     std::int64_t offset;
 };
 
-// Bases in order: nothing (offsets are addresses, as those of constants), the arena, the inputs, the
-// outputs.
+// Bases in order: nothing (offsets are addresses, as those of constants), the arena, the inputs,
+// the outputs.
 inline constexpr std::uint32_t absolute_base = 0;
 inline constexpr std::uint32_t arena_base = 1;
 inline constexpr std::uint32_t first_input_base = 2;
@@ -78,8 +78,8 @@ struct Specialization {
     std::vector<ReadyStep> steps;
     std::vector<std::int64_t> block_image;  // all blocks, complete but for the patches
     std::vector<Patch> arena_patches;
-    std::vector<Patch> call_patches;        // inputs and outputs
-    std::vector<std::int64_t> output_dims;  // of all outputs, one after the other
+    std::vector<Patch> call_patches;         // inputs and outputs
+    std::vector<std::int64_t> output_dims;   // of all outputs, one after the other
     std::vector<std::int64_t> buffer_bytes;  // by buffer
     std::vector<Place> places;               // by buffer
     MemoryReport memory;

@@ -49,8 +49,7 @@ class Stop {
         void* what = nullptr;
     };
 
-    explicit Stop(Limits limits) noexcept
-        : limits_(limits), next_look_(Clock::now() + patience) {}
+    explicit Stop(Limits limits) noexcept : limits_(limits), next_look_(Clock::now() + patience) {}
 
     // `member` as in team.h: 0 is the calling thread.
     bool requested(int member) noexcept {
@@ -65,8 +64,8 @@ class Stop {
         if (requested(0)) throw Stopped(reason());
     }
 
-    // When the last task is done: to be late is to fail, however the tasks were divided. Signals are
-    // left to the interpreter, which sees to them when the call returns.
+    // When the last task is done: to be late is to fail, however the tasks were divided. Signals
+    // are left to the interpreter, which sees to them when the call returns.
     void check_at_end() {
         const bool over = reason() != StopReason::none;
         if (!over && limits_.cancellation != nullptr && limits_.cancellation->cancelled()) {

@@ -50,12 +50,12 @@ std::atomic<Team*> process_team = nullptr;
 std::mutex starting;
 
 // The threads of a parent's team do not exist in its child: it starts anew, the old is lost.
-[[maybe_unused]] const int registered = pthread_atfork(
-    [] { starting.lock(); }, [] { starting.unlock(); },
-    [] {
-        process_team.store(nullptr, std::memory_order_release);
-        starting.unlock();
-    });
+[[maybe_unused]] const int registered =
+    pthread_atfork([] { starting.lock(); }, [] { starting.unlock(); },
+                   [] {
+                       process_team.store(nullptr, std::memory_order_release);
+                       starting.unlock();
+                   });
 
 }  // namespace
 
@@ -136,7 +136,9 @@ bool Team::wait_for_turn(Stop* stop) {
 void Team::let_go() noexcept {
     busy_.clear();
     if (waiting_.load() == 0) return;
-    { const std::lock_guard lock(line_mutex_); }  // nobody is between looking and waiting
+    {
+        const std::lock_guard lock(line_mutex_);
+    }  // nobody is between looking and waiting
     moved_.notify_all();
 }
 

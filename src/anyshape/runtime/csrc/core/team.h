@@ -83,8 +83,8 @@ class Team {
     alignas(line) std::atomic<std::uint32_t> round_ = 0;  // grows by one with each run
     std::atomic<bool> open_ = false;                      // workers may come in
     std::atomic<bool> stop_ = false;
-    Job job_{};        // written while closed and nobody is inside
-    int invited_ = 0;  // likewise
+    Job job_{};                                  // written while closed and nobody is inside
+    int invited_ = 0;                            // likewise
     alignas(line) std::atomic<int> inside_ = 0;  // workers that are in, or just looking
     alignas(line) std::atomic_flag busy_;
     std::atomic<int> alone_ = 0;    // callers that go alone

@@ -48,8 +48,8 @@ class Validator {
     template <typename Pointer>
     void addresses(const char* what, const std::vector<Pointer>& table) const {
         for (std::size_t i = 0; i < table.size(); ++i) {
-            require(table[i] != Pointer{}, std::string(what) + " " + std::to_string(i) +
-                                               " has no address");
+            require(table[i] != Pointer{},
+                    std::string(what) + " " + std::to_string(i) + " has no address");
         }
     }
 
@@ -171,9 +171,8 @@ class Validator {
             std::visit([&](const auto& its) { check_source(its); }, source);
         }
         for (const std::uint32_t wait : step.waits) {
-            complain_unless(wait < number,
-                            "it waits for step " + std::to_string(wait) +
-                                ", which is not before it");
+            complain_unless(wait < number, "it waits for step " + std::to_string(wait) +
+                                               ", which is not before it");
         }
     }
 

@@ -55,9 +55,7 @@ class Walk {
     void together(int worker) noexcept;
 
    private:
-    bool stopped(int worker) const noexcept {
-        return stop_ != nullptr && stop_->requested(worker);
-    }
+    bool stopped(int worker) const noexcept { return stop_ != nullptr && stop_->requested(worker); }
     std::uint64_t share_of(const ReadyStep& step, int worker) const noexcept;
     bool run(const ReadyStep& step, std::int64_t first, std::int64_t last,
              int worker) const noexcept;
