@@ -21,7 +21,7 @@ from anyshape.ir.node import Value
 from anyshape.observe.table import amount
 from anyshape.plan.schedule import Schedule, StepPlan
 from anyshape.program import AliasStore, ArenaStore, ConstantStore, InputStore, OutputStore
-from anyshape.runtime.program import Place, StepNumbers
+from anyshape.runtime.program import Placement, StepNumbers
 from anyshape.runtime.program import Specialization as RuntimeSpecialization
 from anyshape.sym import Symbol
 
@@ -51,9 +51,9 @@ class Specialization:
     @property
     def steps(self) -> tuple[StepReport, ...]:
         """What a run does, in order."""
-        places = self._native.places
+        placements = self._native.placements
         steps = zip(self._plan.steps, self.cost().steps, strict=True)
-        return tuple(self._step(n, step, cost, places) for n, (step, cost) in enumerate(steps))
+        return tuple(self._step(n, step, cost, placements) for n, (step, cost) in enumerate(steps))
 
     def memory(self) -> MemoryReport:
         """What a run needs."""
@@ -90,22 +90,22 @@ class Specialization:
     # --- inside -------------------------------------------------------------------------------
 
     def _step(
-        self, number: int, step: StepPlan, cost: StepCost, places: Sequence[Place]
+        self, number: int, step: StepPlan, cost: StepCost, placements: Sequence[Placement]
     ) -> StepReport:
         reads, writes = split_buffers(step)
         return StepReport(
             number,
             tuple(self._type(value) for value in step.node.results),
             cost,
-            tuple(self._place(buffer, places[buffer]) for buffer in reads),
-            tuple(self._place(buffer, places[buffer]) for buffer in writes),
+            tuple(self._location(buffer, placements[buffer]) for buffer in reads),
+            tuple(self._location(buffer, placements[buffer]) for buffer in writes),
         )
 
     def _type(self, value: Value) -> str:
         sizes = (str(dim.evaluate(self._sizes)) for dim in value.tensor.shape)
         return f"{value.tensor.dtype}[{', '.join(sizes)}]"
 
-    def _place(self, number: int, place: Place) -> str:
+    def _location(self, number: int, placed: Placement) -> str:
         store = self._plan.buffers[number].store
         while isinstance(store, AliasStore):
             store = self._plan.buffers[store.of].store
@@ -113,11 +113,11 @@ class Specialization:
             case ConstantStore():
                 return CONSTANT
             case ArenaStore():
-                return f"arena[{place.offset}:{place.offset + place.bytes}]"
+                return f"arena[{placed.offset}:{placed.offset + placed.bytes}]"
             case InputStore(index):
-                return _part(self._plan.graph.inputs[index], place.offset)
+                return _part(self._plan.graph.inputs[index], placed.offset)
             case OutputStore(index):
-                return _part(f"result {index}", place.offset)
+                return _part(f"result {index}", placed.offset)
 
 
 def split_buffers(step: StepPlan) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -73,7 +73,9 @@ class Specialization:
     @property
     def cost(self) -> int: ...
     @property
-    def places(self) -> list[tuple[Literal["constant", "arena", "input", "output"], int, int]]: ...
+    def placements(
+        self,
+    ) -> list[tuple[Literal["constant", "arena", "input", "output"], int, int]]: ...
     @property
     def memory(self) -> tuple[int, int, int, int, int]:
         """Arena, lower bound, aliased, in place, outputs."""

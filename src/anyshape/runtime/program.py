@@ -14,14 +14,14 @@ from anyshape.runtime.failures import StoppedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.metrics import Metrics
 from anyshape.runtime.options import RunOptions
-from anyshape.runtime.specialization import Memory, Place, Specialization, StepNumbers
+from anyshape.runtime.specialization import Memory, Placement, Specialization, StepNumbers
 
 __all__ = [
     "Memory",
     "Metrics",
     "OutputPool",
     "Outputs",
-    "Place",
+    "Placement",
     "Program",
     "RunOptions",
     "Specialization",

@@ -18,7 +18,7 @@ class Memory(NamedTuple):
     outputs: int
 
 
-class Place(NamedTuple):
+class Placement(NamedTuple):
     """Where a buffer lies: bytes into the arena, an input or an output, or a constant's address."""
 
     base: Literal["constant", "arena", "input", "output"]
@@ -81,9 +81,9 @@ class Specialization:
         return _known_cost(self._native.cost)
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def placements(self) -> tuple[Placement, ...]:
         """Where each buffer lies."""
-        return tuple(Place(*place) for place in self._native.places)
+        return tuple(Placement(*one) for one in self._native.placements)
 
     @property
     def memory(self) -> Memory:

@@ -67,8 +67,8 @@ def test_chain_reuses_memory(threads: int):
     memory = program.specialize([64, 65]).memory
     aligned = -(-64 * 65 * 4 // 64) * 64
     assert memory.arena == memory.lower_bound == 2 * aligned
-    places = program.specialize([64, 65]).places
-    assert places[2].offset == places[4].offset != places[3].offset
+    placed = program.specialize([64, 65]).placements
+    assert placed[2].offset == placed[4].offset != placed[3].offset
 
 
 @pytest.mark.parametrize("threads", THREADS)
@@ -137,7 +137,7 @@ def test_in_place_and_offset_aliases():
         np.testing.assert_array_equal(program.run([a, b])[0], 2 * ((a + b) * b)[1:])
     specialization = program.specialize([9, 100])
     assert specialization.memory.aliased == 9 * 400 + 8 * 400
-    assert specialization.places[tail].offset == specialization.places[t].offset + 400
+    assert specialization.placements[tail].offset == specialization.placements[t].offset + 400
 
 
 def test_constants():

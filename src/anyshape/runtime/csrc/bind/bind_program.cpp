@@ -226,16 +226,16 @@ void reserve(const BoundProgram& program, nb::list binding) {
     program.runner->reserve(symbols);
 }
 
-nb::list places_of(const Specialization& specialization) {
+nb::list placements_of(const Specialization& specialization) {
     const std::uint32_t first_output = first_output_base(*specialization.program);
     nb::list list;
-    for (std::size_t i = 0; i < specialization.places.size(); ++i) {
-        const Place place = specialization.places[i];
-        const char* base = place.base == absolute_base ? "constant"
-                           : place.base == arena_base  ? "arena"
-                           : place.base < first_output ? "input"
-                                                       : "output";
-        list.append(nb::make_tuple(base, place.offset, specialization.buffer_bytes[i]));
+    for (std::size_t i = 0; i < specialization.placements.size(); ++i) {
+        const Placement at = specialization.placements[i];
+        const char* base = at.base == absolute_base ? "constant"
+                           : at.base == arena_base  ? "arena"
+                           : at.base < first_output ? "input"
+                                                    : "output";
+        list.append(nb::make_tuple(base, at.offset, specialization.buffer_bytes[i]));
     }
     return list;
 }
@@ -279,9 +279,9 @@ std::optional<std::string> check_accesses(
     for (const auto& [reads, writes, in_place, waits] : steps) {
         accesses.push_back({reads, writes, in_place, waits});
     }
-    std::vector<MemoryRange> places;
-    for (const auto& [base, offset, bytes] : ranges) places.push_back({base, offset, bytes});
-    return wrong_with_accesses(accesses, places, window);
+    std::vector<MemoryRange> memory;
+    for (const auto& [base, offset, bytes] : ranges) memory.push_back({base, offset, bytes});
+    return wrong_with_accesses(accesses, memory, window);
 }
 
 // Nanoseconds to call the team, meet every member and let them go.
@@ -324,8 +324,8 @@ void bind_specialization(nb::module_& module) {
                 return list;
             })
         .def_prop_ro("cost", [](const BoundSpecialization& s) { return s.specialization->cost; })
-        .def_prop_ro("places",
-                     [](const BoundSpecialization& s) { return places_of(*s.specialization); })
+        .def_prop_ro("placements",
+                     [](const BoundSpecialization& s) { return placements_of(*s.specialization); })
         .def_prop_ro("memory",
                      [](const BoundSpecialization& s) {
                          const MemoryReport& memory = s.specialization->memory;

@@ -240,8 +240,8 @@ void Run::execute_step(std::size_t number, Stop* stop) {
 }
 
 std::byte* Run::address(std::size_t buffer) const noexcept {
-    const Place place = specialization_->places[buffer];
-    return reinterpret_cast<std::byte*>(context_->bases[place.base] + place.offset);
+    const Placement at = specialization_->placements[buffer];
+    return reinterpret_cast<std::byte*>(context_->bases[at.base] + at.offset);
 }
 
 }  // namespace anyshape

@@ -77,9 +77,9 @@ class Specializer {
         const MemoryPlan plan = plan_memory(bytes, conflicts, bound);
         result_.memory.arena_bytes = plan.arena_bytes;
         result_.memory.lower_bound_bytes = bound;
-        result_.places.resize(program_.buffers().size());
+        result_.placements.resize(program_.buffers().size());
         for (std::size_t i = 0; i < arena.size(); ++i) {
-            result_.places[arena[i].buffer] = {arena_base, plan.offsets[i]};
+            result_.placements[arena[i].buffer] = {arena_base, plan.offsets[i]};
         }
     }
 
@@ -93,17 +93,17 @@ class Specializer {
     void place(std::size_t, const ArenaStore&) {}
 
     void place(std::size_t buffer, const InputStore& store) {
-        result_.places[buffer] = {first_input_base + store.index, 0};
+        result_.placements[buffer] = {first_input_base + store.index, 0};
     }
 
     void place(std::size_t buffer, const OutputStore& store) {
-        result_.places[buffer] = {first_output_base(program_) + store.index, 0};
+        result_.placements[buffer] = {first_output_base(program_) + store.index, 0};
         result_.memory.output_bytes = sum(result_.memory.output_bytes, buffer);
     }
 
     void place(std::size_t buffer, const ConstantStore& store) {
         const std::uintptr_t address = program_.description().constants[store.index];
-        result_.places[buffer] = {absolute_base, static_cast<std::int64_t>(address)};
+        result_.placements[buffer] = {absolute_base, static_cast<std::int64_t>(address)};
     }
 
     void place(std::size_t buffer, const AliasStore& alias) {
@@ -113,10 +113,10 @@ class Specializer {
         if (offset > result_.buffer_bytes[alias.of] - bytes) {
             impossible("end of buffer", buffer, offset + bytes);
         }
-        const Place target = result_.places[alias.of];
+        const Placement target = result_.placements[alias.of];
         const auto total = checked_add(target.offset, offset);
         if (!total) impossible("offset of buffer", buffer, offset);
-        result_.places[buffer] = {target.base, *total};
+        result_.placements[buffer] = {target.base, *total};
         std::int64_t& saved =
             alias.in_place ? result_.memory.in_place_bytes : result_.memory.aliased_bytes;
         saved = sum(saved, buffer);
@@ -199,13 +199,13 @@ class Specializer {
 
     // The address, or what is known of it: those that differ between runs become patches.
     std::int64_t value_of(Address source) {
-        const Place place = result_.places[source.buffer];
-        if (place.base != absolute_base) {
-            auto& patches = place.base == arena_base ? result_.arena_patches : result_.call_patches;
+        const Placement at = result_.placements[source.buffer];
+        if (at.base != absolute_base) {
+            auto& patches = at.base == arena_base ? result_.arena_patches : result_.call_patches;
             const auto position = static_cast<std::uint32_t>(result_.block_image.size());
-            patches.push_back({position, place.base, place.offset});
+            patches.push_back({position, at.base, at.offset});
         }
-        return place.offset;
+        return at.offset;
     }
 
     // Without an estimate, work that can be split is taken to be worth splitting.
@@ -248,7 +248,7 @@ std::size_t bytes_of(const std::vector<T>& vector) noexcept {
 std::size_t Specialization::held_bytes() const noexcept {
     return sizeof(*this) + bytes_of(symbols) + bytes_of(words) + bytes_of(steps) +
            bytes_of(block_image) + bytes_of(arena_patches) + bytes_of(call_patches) +
-           bytes_of(output_dims) + bytes_of(buffer_bytes) + bytes_of(places);
+           bytes_of(output_dims) + bytes_of(buffer_bytes) + bytes_of(placements);
 }
 
 Specialization specialize(std::shared_ptr<const Program> program,

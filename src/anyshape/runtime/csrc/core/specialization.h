@@ -37,7 +37,7 @@ inline std::uint32_t first_output_base(const Program& program) noexcept {
 }
 
 // Where a buffer lies, aliases resolved.
-struct Place {
+struct Placement {
     std::uint32_t base = absolute_base;
     std::int64_t offset = 0;
 };
@@ -81,7 +81,7 @@ struct Specialization {
     std::vector<Patch> call_patches;         // inputs and outputs
     std::vector<std::int64_t> output_dims;   // of all outputs, one after the other
     std::vector<std::int64_t> buffer_bytes;  // by buffer
-    std::vector<Place> places;               // by buffer
+    std::vector<Placement> placements;       // by buffer
     MemoryReport memory;
     std::int64_t cost = unknown_cost;  // of all steps; unknown if that of any step is
     bool worth_a_team = false;
