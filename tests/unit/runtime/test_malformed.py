@@ -181,8 +181,8 @@ def test_numbers():
     assert problem(words=-1) == "words: a number out of range"
     assert problem(symbols=1 << 40) == "symbols: a number out of range"
     assert problem(window=1 << 100_000) == "window: a number out of range"
-    assert problem(words=5.0) == "words: a float instead of a number"
-    assert problem(words=np.int64(5)) == "words: a numpy.int64 instead of a number"
+    assert problem(words=5.0) == "words: expected a number, found float"
+    assert problem(words=np.int64(5)) == "words: expected a number, found numpy.int64"
     assert with_step(block=(Word(0), Address(-1))) == (
         "steps[1].block[1].buffer: a number out of range"
     )
@@ -195,21 +195,21 @@ def test_numbers():
 
 
 def test_kinds():
-    assert problem(inputs=None) == "inputs: a NoneType instead of a tuple"
-    assert problem(steps=list(SOUND.steps)) == "steps: a list instead of a tuple"
-    assert with_store(None) == "buffers[2].store: a NoneType instead of a store"
-    assert with_store(Word(0)) == "buffers[2].store: a Word instead of a store"
+    assert problem(inputs=None) == "inputs: expected a tuple, found NoneType"
+    assert problem(steps=list(SOUND.steps)) == "steps: expected a tuple, found list"
+    assert with_store(None) == "buffers[2].store: expected a store, found NoneType"
+    assert with_store(Word(0)) == "buffers[2].store: expected a store, found Word"
     assert with_step(block=(InputStore(0),)) == (
-        "steps[1].block[0]: a InputStore instead of a source"
+        "steps[1].block[0]: expected a source, found InputStore"
     )
-    assert with_step(block=(5,)) == "steps[1].block[0]: a int instead of a source"
-    assert with_step(name=5) == "steps[1].name: a int instead of a string"
+    assert with_step(block=(5,)) == "steps[1].block[0]: expected a source, found int"
+    assert with_step(name=5) == "steps[1].name: expected a string, found int"
     per_worker = ArenaStore(0, 1, (), 1)
-    assert with_store(per_worker) == "buffers[2].store.per_worker: a int instead of a bool"
+    assert with_store(per_worker) == "buffers[2].store.per_worker: expected a bool, found int"
     surrogate = with_step(name="\ud800")
     assert surrogate.startswith("steps[1].name: UnicodeEncodeError(")
     typed = changed(SOUND.inputs, 1, replace(SOUND.inputs[1], dtype=np.float32))
-    assert problem(inputs=typed) == "inputs[1].dtype: a type instead of a NumPy dtype"
+    assert problem(inputs=typed) == "inputs[1].dtype: expected a NumPy dtype, found type"
     typed = changed(SOUND.inputs, 1, replace(SOUND.inputs[1], dtype=np.dtype(object)))
     assert problem(inputs=typed) == "inputs[1].dtype: KeyError('O')"
 
@@ -228,11 +228,11 @@ def test_options():
             Program(SOUND, options=RunOptions(**changes))
         return caught.value.problem
 
-    assert with_options(threads="two") == "threads: a str instead of a number"
+    assert with_options(threads="two") == "threads: expected a number, found str"
     assert with_options(threads=1 << 40) == "threads: a number out of range"
     assert with_options(cache_bytes=-1) == "cache_bytes: a number out of range"
-    assert with_options(wait_for_team=1) == "wait_for_team: a int instead of a bool"
-    assert with_options(memory_limit=1.5) == "memory_limit: a float instead of a number of bytes"
+    assert with_options(wait_for_team=1) == "wait_for_team: expected a bool, found int"
+    assert with_options(memory_limit=1.5) == "memory_limit: expected a number of bytes, found float"
     Program(SOUND, options=RunOptions(memory_limit=1 << 100))
 
 

@@ -13,8 +13,7 @@ namespace nb = nanobind;
 namespace anyshape {
 namespace {
 
-// ---- what is wrong, and where
-// --------------------------------------------------------------------
+// ---- what is wrong, and where ----------------------------------------------------------------
 
 // Thrown where a value is read; everyone on the way up says how to get there.
 struct Misread {
@@ -28,10 +27,10 @@ struct Misread {
     }
 };
 
-[[noreturn]] void throw_instead_of(const char* expected, nb::handle value) {
-    throw Misread{
-        .path = {},
-        .problem = std::string("a ") + Py_TYPE(value.ptr())->tp_name + " instead of " + expected};
+[[noreturn]] void throw_expected(const char* expected, nb::handle found) {
+    throw Misread{.path = {},
+                  .problem = std::string("expected ") + expected + ", found " +
+                             Py_TYPE(found.ptr())->tp_name};
 }
 
 // For a Python error that is set. Errors about memory, and what is no error, are not ours to turn.
@@ -43,8 +42,7 @@ struct Misread {
     throw Misread{.path = {}, .problem = PyUnicode_AsUTF8(text.ptr())};
 }
 
-// ---- attributes
-// ----------------------------------------------------------------------------------
+// ---- attributes ------------------------------------------------------------------------------
 
 // The name of an attribute, as an argument of a template.
 template <std::size_t length>
@@ -74,12 +72,11 @@ auto field(nb::handle object, const Read& read) {
     }
 }
 
-// ---- values
-// --------------------------------------------------------------------------------------
+// ---- values ----------------------------------------------------------------------------------
 
 template <typename Number>
 Number number(nb::handle value) {
-    if (!PyLong_Check(value.ptr())) throw_instead_of("a number", value);
+    if (!PyLong_Check(value.ptr())) throw_expected("a number", value);
     int overflow = 0;
     const long long read = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
     if (overflow != 0 || !std::in_range<Number>(read)) {
@@ -97,12 +94,12 @@ Function function(nb::handle value) {
 }
 
 bool truth(nb::handle value) {
-    if (!PyBool_Check(value.ptr())) throw_instead_of("a bool", value);
+    if (!PyBool_Check(value.ptr())) throw_expected("a bool", value);
     return value.ptr() == Py_True;
 }
 
 std::string text(nb::handle value) {
-    if (!PyUnicode_Check(value.ptr())) throw_instead_of("a string", value);
+    if (!PyUnicode_Check(value.ptr())) throw_expected("a string", value);
     Py_ssize_t length = 0;
     const char* data = PyUnicode_AsUTF8AndSize(value.ptr(), &length);
     if (data == nullptr) throw_python_error();
@@ -117,7 +114,7 @@ std::optional<std::uint32_t> optional_index(nb::handle value) {
 template <typename Read>
 auto tuple_of(const Read& read) {
     return [&read](nb::handle tuple) {
-        if (!PyTuple_Check(tuple.ptr())) throw_instead_of("a tuple", tuple);
+        if (!PyTuple_Check(tuple.ptr())) throw_expected("a tuple", tuple);
         const Py_ssize_t length = PyTuple_GET_SIZE(tuple.ptr());
         std::vector<decltype(read(tuple))> results;
         results.reserve(static_cast<std::size_t>(length));
@@ -135,8 +132,7 @@ auto tuple_of(const Read& read) {
 
 constexpr auto indices = [](nb::handle tuple) { return tuple_of(index)(tuple); };
 
-// ---- descriptions
-// --------------------------------------------------------------------------------
+// ---- descriptions ----------------------------------------------------------------------------
 
 Variant read_variant(nb::handle variant) {
     return {.kernel = field<"kernel">(variant, index), .start = field<"start">(variant, index)};
@@ -178,7 +174,7 @@ class Reader {
 
     // DLPack's type; NumPy's is appended to `dtypes`.
     DataType read_type(nb::handle dtype, Dtypes& dtypes) const {
-        if (!nb::isinstance(dtype, dtype_)) throw_instead_of("a NumPy dtype", dtype);
+        if (!nb::isinstance(dtype, dtype_)) throw_expected("a NumPy dtype", dtype);
         dtypes.push_back(nb::borrow(dtype));
         PyObject* type = PyObject_CallOneArg(dlpack_type_.ptr(), dtype.ptr());
         if (type == nullptr) throw_python_error();
@@ -224,7 +220,7 @@ class Reader {
         if (type.is(constant_store_)) return ConstantStore{field<"index">(store, index)};
         if (type.is(input_store_)) return InputStore{field<"index">(store, index)};
         if (type.is(output_store_)) return OutputStore{field<"index">(store, index)};
-        throw_instead_of("a store", store);
+        throw_expected("a store", store);
     }
 
     Step read_step(nb::handle step) const {
@@ -243,7 +239,7 @@ class Reader {
         if (type.is(word_)) return Word{field<"index">(source, index)};
         if (type.is(address_)) return Address{field<"buffer">(source, index)};
         if (type.is(immediate_)) return Immediate{field<"value">(source, number<std::int64_t>)};
-        throw_instead_of("a source", source);
+        throw_expected("a source", source);
     }
 
     const nb::object input_store_ = program_class("InputStore");
@@ -272,7 +268,7 @@ ReadDescription read_description(nb::handle description) {
 RunOptions read_run_options(nb::handle options) {
     const auto limit = [](nb::handle value) {
         if (!value.is_none() && !PyLong_Check(value.ptr())) {
-            throw_instead_of("a number of bytes", value);
+            throw_expected("a number of bytes", value);
         }
         return read_memory_limit(value, max_bytes);
     };
