@@ -101,8 +101,8 @@ def level_1(model: Encoder, folder: str) -> Seconds:
     with watch.stage("import"):
         from anyshape.codegen.cache import ObjectCache
         from anyshape.codegen.compiler import Compiler
-        from anyshape.execute.assemble import assemble
-        from anyshape.execute.library import loaded_code
+        from anyshape.execute.link import assemble
+        from anyshape.execute.loaded_code import loaded_code
         from anyshape.execute.target import target_for
         from anyshape.ir.interpret import entry_plan
         from anyshape.passes import PASSES, run_passes

@@ -20,7 +20,7 @@ from tests.unit.codegen.emit.memory import guarded
 
 from anyshape.codegen.compiler import Compiler
 from anyshape.codegen.llvm.emitting import KERNEL
-from anyshape.execute.library import loaded_code
+from anyshape.execute.loaded_code import loaded_code
 from anyshape.execute.target import target_for
 from anyshape.ir.graph import Graph
 from anyshape.ir.types import DType

@@ -12,7 +12,7 @@ from anyshape.api.graph_calls import donated_names, refuse_updates
 from anyshape.api.jit import Jitted
 from anyshape.base.errors import InputError, OptionError
 from anyshape.base.options import Options, check_switch
-from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph
+from anyshape.execute import CompileKeywords, CompileOptions, Executable, compile_graph
 from anyshape.frontend.capturing import capturing
 from anyshape.ir.graph import Graph
 
@@ -25,7 +25,7 @@ def compile(
     source: Graph | Jitted[..., Any],
     *,
     options: Options | None = None,
-    **chosen: Unpack[ChoiceArguments],
+    **chosen: Unpack[CompileKeywords],
 ) -> Executable: ...
 
 
@@ -40,7 +40,7 @@ def compile(
     names: Mapping[str, str] | None = None,
     consume: bool = False,
     options: Options | None = None,
-    **chosen: Unpack[ChoiceArguments],
+    **chosen: Unpack[CompileKeywords],
 ) -> CompiledModule: ...
 
 
@@ -54,7 +54,7 @@ def compile(
     names: Mapping[str, str] | None = None,
     consume: bool = False,
     options: Options | None = None,
-    **chosen: Unpack[ChoiceArguments],
+    **chosen: Unpack[CompileKeywords],
 ) -> Executable | CompiledModule:
     """An Executable for a graph or a jitted function, a CompiledModule for a PyTorch model.
 
@@ -100,7 +100,7 @@ def compile(
     - `options`: where compiled kernels are kept, and the like.
     """
 
-    choices = Choices.of(**chosen)
+    choices = CompileOptions.of(**chosen)
     _check_kinds(args=args, kwargs=kwargs, axes=axes, names=names)
     check_switch("consume", consume)
 

@@ -21,7 +21,7 @@ from torch._guards import TracingContext
 from anyshape.api.graph_calls import graph_arrays, returned_leaves
 from anyshape.base.errors import AnyshapeError, OptionError, TraceError
 from anyshape.base.fork_lock import WorkLock
-from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph
+from anyshape.execute import CompileKeywords, CompileOptions, Executable, compile_graph
 from anyshape.frontend.aten import entries
 from anyshape.frontend.aten.not_decomposed import NOT_DECOMPOSED
 from anyshape.frontend.dynamo import import_fx_graph
@@ -35,7 +35,7 @@ class BackendOptions:
     """What `options=` of torch.compile may hold: `fallback`, and all that `anyshape.compile` lets
     one choose."""
 
-    chosen: ChoiceArguments
+    chosen: CompileKeywords
     fallback: bool = False
 
     @staticmethod
@@ -43,13 +43,15 @@ class BackendOptions:
         if mode not in (None, "default"):
             raise OptionError("mode", str(mode), "None or 'default'")
         chosen = dict(given or {})
-        names = ChoiceArguments.__annotations__.keys() - {"donate"}  # its graphs name their inputs
+        names = CompileKeywords.__annotations__.keys() - {"donate"}  # its graphs name their inputs
         known = (*sorted(names), "fallback")
         for name in chosen.keys() - known:
             raise OptionError("options", name, f"one of {', '.join(known)}")
         fallback = chosen.pop("fallback", False)
-        Choices.of(**cast(ChoiceArguments, chosen))  # refuses values now, not at the first call
-        return BackendOptions(cast(ChoiceArguments, chosen), fallback)
+        CompileOptions.of(
+            **cast(CompileKeywords, chosen)
+        )  # refuses values now, not at the first call
+        return BackendOptions(cast(CompileKeywords, chosen), fallback)
 
 
 @dataclass(frozen=True, slots=True)

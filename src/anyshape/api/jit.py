@@ -27,7 +27,7 @@ from anyshape.base.fork_lock import WorkLock
 from anyshape.base.lazy import lazy_property
 from anyshape.base.location import caller_location
 from anyshape.base.options import Options
-from anyshape.execute import ChoiceArguments, Choices, Executable, compile_graph
+from anyshape.execute import CompileKeywords, CompileOptions, Executable, compile_graph
 from anyshape.execute.tensors import is_torch
 from anyshape.frontend.builder.annotation import (
     STATIC_TYPES,
@@ -197,7 +197,7 @@ def jit(
     axes: Sequence[Axis] = (),
     where: str | Sequence[str] = (),
     options: Options | None = None,
-    **chosen: Unpack[ChoiceArguments],
+    **chosen: Unpack[CompileKeywords],
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
@@ -207,7 +207,7 @@ def jit(
     axes: Sequence[Axis] = (),
     where: str | Sequence[str] = (),
     options: Options | None = None,
-    **chosen: Unpack[ChoiceArguments],
+    **chosen: Unpack[CompileKeywords],
 ) -> Any:
     """Traces and compiles `fn` once for all shapes its annotations allow.
 
@@ -221,7 +221,7 @@ def jit(
     predicates = (where,) if isinstance(where, str) else where
     _check_items("axes", axes, Axis, 'a list of ash.Axis: [ash.Axis("seq", max=512)]')
     _check_items("where", predicates, str, 'a predicate as text, or a list: ["kv == seq"]')
-    strict = Choices.of(**chosen).strict
+    strict = CompileOptions.of(**chosen).strict
     declarations = Declarations(tuple(axes), tuple(predicates), strict, caller_location())
     make = functools.partial(compile_graph, options=options, **chosen)
 

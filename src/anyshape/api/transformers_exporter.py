@@ -26,11 +26,11 @@ from anyshape.api.compile import compile
 from anyshape.api.compiled_module import CompiledModule
 from anyshape.base.errors import OptionError
 from anyshape.base.options import Options
-from anyshape.execute import ChoiceArguments, ExecutorName, ResultCache
+from anyshape.execute import CompileKeywords, ExecutorName, ResultCache
 
 Position = str | None
 
-CHOICES = tuple(ChoiceArguments.__annotations__)
+CHOICES = tuple(CompileKeywords.__annotations__)
 
 BATCH, SEQUENCE, PAST = "batch_size", "sequence_length", "past_sequence_length"
 ENCODER, DECODER = "encoder_sequence_length", "decoder_sequence_length"
@@ -51,7 +51,7 @@ CACHE: tuple[Position, ...] = (BATCH, None, PAST, None)
 
 @dataclass
 class AnyshapeConfig(ExportConfigMixin):
-    """Choices of `anyshape.compile`; `axes` adds to the canonical names, or replaces them."""
+    """Options of `anyshape.compile`; `axes` adds to the canonical names, or replaces them."""
 
     export_format: Any = "anyshape"
     axes: Mapping[str, Any] | None = None
@@ -96,7 +96,7 @@ class AnyshapeExporter(HfExporter):
                 axes={**canonical_axes(inputs), **(chosen.axes or {})},
                 consume=chosen.consume,
                 options=chosen.options,
-                **cast(ChoiceArguments, {name: getattr(chosen, name) for name in CHOICES}),
+                **cast(CompileKeywords, {name: getattr(chosen, name) for name in CHOICES}),
             )
 
 

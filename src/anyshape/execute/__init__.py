@@ -2,8 +2,8 @@
 
 from anyshape.execute.background import BackgroundSpecialization
 from anyshape.execute.capabilities import Capabilities
-from anyshape.execute.choices import ChoiceArguments, Choices, ExecutorName
 from anyshape.execute.compile import EXECUTORS, compile_graph
+from anyshape.execute.compile_options import CompileKeywords, CompileOptions, ExecutorName
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import ExecutableMemory, Run, StepRun
 from anyshape.execute.kernel_view import KernelView
@@ -15,8 +15,8 @@ __all__ = [
     "EXECUTORS",
     "BackgroundSpecialization",
     "Capabilities",
-    "ChoiceArguments",
-    "Choices",
+    "CompileKeywords",
+    "CompileOptions",
     "CostReport",
     "Executable",
     "ExecutableMemory",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from anyshape.base.errors import CapabilityError
-from anyshape.execute.choices import Choices, ExecutorName
+from anyshape.execute.compile_options import CompileOptions, ExecutorName
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import tensor_inputs
 from anyshape.ir.node import Node, Region
@@ -33,7 +33,7 @@ class Capabilities:
     specializations: bool = True
     kernels: bool = True  # whether ops have a native form, which `strict` insists on
 
-    def check(self, graph: Graph, choices: Choices) -> None:
+    def check(self, graph: Graph, choices: CompileOptions) -> None:
         """Names everything in `graph` and `choices` that is beyond this executor."""
         beyond = [f"{what} ({found})" for what, found in self._beyond(graph).items() if found]
         fixes = ["compile with executor='reference'"] if beyond else []
@@ -54,8 +54,8 @@ class Capabilities:
             "regions": _ops(graph, lambda node: bool(node.regions) and not self.regions),
         }
 
-    def _refused(self, choices: Choices) -> Iterator[tuple[str, str]]:
-        """Choices that cannot be kept, and why."""
+    def _refused(self, choices: CompileOptions) -> Iterator[tuple[str, str]]:
+        """Options that cannot be kept, and why."""
         if choices.threads > 1 and not self.threads:
             yield "threads", "it runs on the calling thread alone"
         if choices.wait_for_team and not self.threads:

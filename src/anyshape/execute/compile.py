@@ -14,15 +14,15 @@ from anyshape.base.errors import OptionError
 from anyshape.base.options import Options, options_from_environment
 from anyshape.codegen.cache import object_cache
 from anyshape.codegen.compiler import Compiler
-from anyshape.execute.assemble import assemble
-from anyshape.execute.caching import refuse_effects, with_result_cache
+from anyshape.execute.caching_executor import refuse_effects, with_result_cache
 from anyshape.execute.calibrate import CompileGraph, machine_costs
 from anyshape.execute.capabilities import Capabilities
-from anyshape.execute.choices import ChoiceArguments, Choices, ExecutorName
+from anyshape.execute.compile_options import CompileKeywords, CompileOptions, ExecutorName
 from anyshape.execute.donation import binding_plan, donated_inputs
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import Executor
 from anyshape.execute.host import HostExecutor, refuse_host_nodes
+from anyshape.execute.link import assemble
 from anyshape.execute.native import NATIVE, NativeExecutor
 from anyshape.execute.reference import REFERENCE, ReferenceExecutor
 from anyshape.execute.regions import Make
@@ -46,10 +46,10 @@ EXECUTORS: Final[Mapping[ExecutorName, Capabilities]] = {
 
 
 def compile_graph(
-    graph: Graph, options: Options | None = None, **chosen: Unpack[ChoiceArguments]
+    graph: Graph, options: Options | None = None, **chosen: Unpack[CompileKeywords]
 ) -> Executable:
     """Level 1: passes, lowering, machine code, schedule. `anyshape.compile` explains choices."""
-    choices = Choices.of(**chosen)
+    choices = CompileOptions.of(**chosen)
     EXECUTORS[choices.executor].check(graph, choices)
     if choices.result_cache is not None:
         refuse_effects(graph)
@@ -75,7 +75,7 @@ def compile_graph(
     return Executable(graph, passed.graph, passed.reports, executor, bindings)
 
 
-def _remembering(graph: Graph, executor: Executor, choices: Choices) -> Executor:
+def _remembering(graph: Graph, executor: Executor, choices: CompileOptions) -> Executor:
     """With the cache of results that was chosen, if any."""
     if choices.result_cache is None:
         return executor
@@ -89,7 +89,7 @@ def _threads(executor: ExecutorName, options: Options, wanted: int) -> int:
     return min(filter(None, (wanted, options.threads, machine().cpus)))
 
 
-def _maker(options: Options, choices: Choices, donation: Donation) -> Make:
+def _maker(options: Options, choices: CompileOptions, donation: Donation) -> Make:
     """What compiles a graph of kernels.
 
     Costs choose between kernels that round differently, so deterministic programs take the same

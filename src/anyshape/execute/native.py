@@ -13,11 +13,11 @@ from anyshape.base.errors import (
     MemoryLimitError,
     UnboundAxisError,
 )
-from anyshape.execute.assemble import Assembled
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Out, Run, StepRun, Steps
 from anyshape.execute.input_errors import too_large
 from anyshape.execute.kernel_view import KernelView
+from anyshape.execute.link import Assembled
 from anyshape.execute.memory_limits import memory_error
 from anyshape.execute.specialization import Specialization, split_buffers, weights_bytes
 from anyshape.execute.tensors import shape_of

@@ -1,6 +1,6 @@
 """Results that are written over operands which nobody needs any more.
 
-Whether a kernel allows it is proved from its loops (`accesses.py`); here it is decided where it is
+Whether a kernel allows it is proved from its loops (`loop/accesses.py`); this decides where it is
 done. The operand must be a temporary of the same size whose other users are all over when the step
 starts: waits are never added for it, so that no overlap is lost. In the same way results of the
 graph are written over inputs that the caller gives up.

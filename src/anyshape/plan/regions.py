@@ -11,12 +11,12 @@ from anyshape.families.family import Lowered
 from anyshape.families.lower import Known, lower_region
 from anyshape.ir.node import Node, Region, Value
 from anyshape.loop import Kernel
+from anyshape.loop.accesses import copied_from, overwritable
+from anyshape.loop.removable_copies import copied_onto
 from anyshape.lower.lookup import reading_panels
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import Tiling
-from anyshape.plan.accesses import copied_from, overwritable
 from anyshape.plan.costs import Choice, Costing, MachineCosts, Ways
-from anyshape.plan.self_copies import copied_onto
 from anyshape.sym import Dim, Facts
 
 

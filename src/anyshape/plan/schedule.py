@@ -27,6 +27,7 @@ from anyshape.ir.rewrite import Decision, DecisionLog
 from anyshape.ir.types import TensorType
 from anyshape.loop import Kernel
 from anyshape.loop.ir import workspace_bytes
+from anyshape.loop.removable_copies import without_copy
 from anyshape.lower.packing import Packing
 from anyshape.lower.tiling import WIDE, Tiling
 from anyshape.ops.known import APPEND, KERNEL
@@ -38,11 +39,10 @@ from anyshape.plan.buffers import NOTHING, BufferPlan, ConstantPlan, ForVariant
 from anyshape.plan.costs import Choice, MachineCosts, Ways
 from anyshape.plan.in_place import Touched, homes_in_place
 from anyshape.plan.lifetimes import Lifetimes, StepOrder, window_for
-from anyshape.plan.order import ordered_nodes
+from anyshape.plan.output_prefixes import input_of, starts_of
 from anyshape.plan.regions import RegionKernels, RegionLibrary
-from anyshape.plan.self_copies import without_copy
-from anyshape.plan.starts import input_of, starts_of
-from anyshape.plan.tables import tables_of
+from anyshape.plan.schedule_order import ordered_nodes
+from anyshape.plan.shared_constants import tables_of
 from anyshape.program import (
     AliasStore,
     ArenaStore,

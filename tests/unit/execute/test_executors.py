@@ -7,7 +7,7 @@ import pytest
 
 import anyshape as ash
 from anyshape.base.errors import CapabilityError
-from anyshape.execute import EXECUTORS, Capabilities, Choices, Executable
+from anyshape.execute import EXECUTORS, Capabilities, CompileOptions, Executable
 from anyshape.ir import evaluate, parse
 from anyshape.ir.types import ALL_DTYPES, f32
 
@@ -129,7 +129,7 @@ def test_an_executor_with_less_refuses_everything_at_once() -> None:
         specializations=False,
     )
     with pytest.raises(CapabilityError) as caught:
-        poor.check(positive.graph, Choices(threads=2, wait_for_team=True, memory_limit=9))
+        poor.check(positive.graph, CompileOptions(threads=2, wait_for_team=True, memory_limit=9))
     assert str(caught.value) == (
         "the stepwise executor does not support element types (bool, i64), dynamic axes (n), "
         "named axes (n), late axes (nonzero: 1), "
@@ -148,12 +148,12 @@ def test_axes_are_looked_at_where_callers_choose_them() -> None:
     without_names = Capabilities("native", named_axes=False)
     without_axes = Capabilities("native", dynamic_axes=False)
     for poor in (without_names, without_axes):
-        poor.check(parse(FIXED), Choices())
-    without_names.check(parse(UNNAMED), Choices())
+        poor.check(parse(FIXED), CompileOptions())
+    without_names.check(parse(UNNAMED), CompileOptions())
     with pytest.raises(CapabilityError, match=r"dynamic axes \(\?0\)"):
-        without_axes.check(parse(UNNAMED), Choices())
+        without_axes.check(parse(UNNAMED), CompileOptions())
     with pytest.raises(CapabilityError, match=r"support named axes \(batch\)\n"):
-        without_names.check(layer.graph, Choices())
+        without_names.check(layer.graph, CompileOptions())
 
 
 def test_regions_are_looked_into() -> None:
@@ -162,9 +162,9 @@ def test_regions_are_looked_into() -> None:
         return ash.cond(x.sum() > 0, lambda v: v[ash.nonzero(v)].sum(), lambda v: v.sum(), x)
 
     with pytest.raises(CapabilityError, match=r"late axes \(nonzero: 1\)"):
-        Capabilities("native", late_axes=False).check(branch.graph, Choices())
+        Capabilities("native", late_axes=False).check(branch.graph, CompileOptions())
     with pytest.raises(CapabilityError, match=r"regions \(cond: 1\)"):
-        Capabilities("native", regions=False).check(branch.graph, Choices())
+        Capabilities("native", regions=False).check(branch.graph, CompileOptions())
 
 
 @pytest.mark.parametrize("name", ["stepwise", "reference"])

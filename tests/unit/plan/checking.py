@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from anyshape.plan.accesses import overwritable
+from anyshape.loop.accesses import overwritable
 from anyshape.plan.schedule import Schedule, StepPlan
 from anyshape.program import AliasStore, ArenaStore
 from anyshape.runtime import _native

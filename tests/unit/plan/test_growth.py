@@ -12,7 +12,8 @@ from anyshape.families.lower import lower_region
 from anyshape.ir.graph import Graph
 from anyshape.passes import PASSES, run_passes
 from anyshape.passes.fuse import Fuse
-from anyshape.plan import order, regions
+from anyshape.plan import regions
+from anyshape.plan import schedule_order as order
 from anyshape.plan.lifetimes import Lifetimes
 from anyshape.plan.schedule import schedule
 from anyshape.program import ArenaStore

@@ -7,7 +7,7 @@ from tests.unit.plan.random_plans import random_graph
 
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node
-from anyshape.plan import order
+from anyshape.plan import schedule_order as order
 from anyshape.plan.lifetimes import Lifetimes, StepOrder
 
 

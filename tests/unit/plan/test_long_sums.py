@@ -9,7 +9,7 @@ import pytest
 
 import anyshape as ash
 from anyshape.base.errors import AnyshapeError
-from anyshape.execute.assemble import _buffer, _outputs, _step  # pyright: ignore[reportPrivateUsage]
+from anyshape.execute.link import _buffer, _outputs, _step  # pyright: ignore[reportPrivateUsage]
 from anyshape.passes import PASSES, run_passes
 from anyshape.plan.long_sums import HeldSums, SumNames, Sums, numbers_in_order, taken_apart
 from anyshape.plan.schedule import schedule

@@ -9,8 +9,8 @@ import anyshape as ash
 from anyshape.execute import compile_graph
 from anyshape.ir import Graph, evaluate, parse
 from anyshape.passes import PASSES, run_passes
-from anyshape.plan.order import ordered_nodes, typical_bindings
 from anyshape.plan.schedule import Schedule, schedule
+from anyshape.plan.schedule_order import ordered_nodes, typical_bindings
 from anyshape.program import AliasStore, ConstantStore
 from anyshape.sym import Symbol
 

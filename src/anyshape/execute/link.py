@@ -14,7 +14,7 @@ from anyshape.base.errors import WeightMemoryError
 from anyshape.codegen.compiler import Compiler
 from anyshape.codegen.listings import Listings
 from anyshape.codegen.llvm.emitting import KERNEL
-from anyshape.execute.library import Origins, loaded_code
+from anyshape.execute.loaded_code import Origins, loaded_code
 from anyshape.execute.memory_limits import arrays_of_numpy
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.types import Array

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from anyshape.loop import Buffer, For, Kernel, Load, Statement, Store
-from anyshape.plan.accesses import Access, KernelAccesses, accesses_of
+from anyshape.loop.accesses import Access, KernelAccesses, accesses_of
 
 
 def copied_onto(kernel: Kernel) -> frozenset[tuple[int, int]]:

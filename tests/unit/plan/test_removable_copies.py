@@ -10,7 +10,7 @@ from torch import nn
 import anyshape as ash
 from anyshape.ir import parse
 from anyshape.loop.printer import kernel_text
-from anyshape.plan.self_copies import copied_onto
+from anyshape.loop.removable_copies import copied_onto
 
 ONE_AXIS = """axes { n: 0..   m: 0..   s: 0.. }
 graph put(x: f32[n, m, 3], i: i64[s], u: f32[n, s, 3]) -> f32[n, m, 3] {

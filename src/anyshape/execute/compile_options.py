@@ -1,7 +1,7 @@
 """What may be chosen when a graph is compiled: one vocabulary for `compile`, `jit` and the rest.
 
-`Choices` is about one Executable; `Options` is about the process, and where it keeps compiled code.
-Whoever takes choices as keywords declares `**chosen: Unpack[ChoiceArguments]` and hands them on.
+`CompileOptions` is about one Executable; `Options` is about the process, and where it keeps code.
+Whoever takes them as keywords declares `**chosen: Unpack[CompileKeywords]` and hands them on.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from anyshape.execute.result_cache import ResultCache
 ExecutorName: TypeAlias = Literal["native", "stepwise", "reference"]
 
 
-class ChoiceArguments(TypedDict, total=False):
-    """The fields of `Choices`, as keywords of a call."""
+class CompileKeywords(TypedDict, total=False):
+    """The fields of `CompileOptions`, as keywords of a call."""
 
     executor: ExecutorName
     threads: int
@@ -32,7 +32,7 @@ class ChoiceArguments(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class CompileOptions:
     """How one Executable is made and run; `anyshape.compile` says what each choice means."""
 
     executor: ExecutorName = "native"
@@ -46,12 +46,12 @@ class Choices:
     without: Sequence[str] = ()
 
     @staticmethod
-    def of(**chosen: Unpack[ChoiceArguments]) -> Choices:
+    def of(**chosen: Unpack[CompileKeywords]) -> CompileOptions:
         """From keywords; one that is unknown is refused as Python does it, with those there are."""
-        names = [field.name for field in fields(Choices)]
+        names = [field.name for field in fields(CompileOptions)]
         for name in chosen.keys() - names:
             raise TypeError(f"there is no option '{name}', only {', '.join(names)}")
-        return Choices(**chosen)
+        return CompileOptions(**chosen)
 
     def __post_init__(self) -> None:
         executors = get_args(ExecutorName)

@@ -7,7 +7,7 @@ from anyshape.ir import parse
 from anyshape.ir.node import Region
 from anyshape.ir.types import f32
 from anyshape.loop import Buffer, For, Kernel, Let, Load, Local, Store
-from anyshape.plan.accesses import copied_from, overwritable
+from anyshape.loop.accesses import copied_from, overwritable
 from anyshape.sym import Dim, Facts, Symbol
 
 

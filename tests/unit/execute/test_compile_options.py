@@ -8,8 +8,8 @@ import pytest
 
 import anyshape as ash
 from anyshape.base.errors import OptionError
-from anyshape.execute import ChoiceArguments, Choices
-from anyshape.execute.caching import CachingExecutor
+from anyshape.execute import CompileKeywords, CompileOptions
+from anyshape.execute.caching_executor import CachingExecutor
 
 
 def double(x: ash.f32["n"]):
@@ -17,8 +17,10 @@ def double(x: ash.f32["n"]):
 
 
 def test_keywords_and_fields_are_the_same():
-    hints = get_type_hints(Choices)
-    assert get_type_hints(ChoiceArguments) == {f.name: hints[f.name] for f in fields(Choices)}
+    hints = get_type_hints(CompileOptions)
+    assert get_type_hints(CompileKeywords) == {
+        f.name: hints[f.name] for f in fields(CompileOptions)
+    }
 
 
 CHOSEN = [
@@ -84,6 +86,6 @@ def test_torch_and_transformers_take_them_too():
     with pytest.raises(OptionError, match="threads='-1'"):
         BackendOptions.of(None, {"threads": -1})
     defaults = {f.name: f.default for f in fields(AnyshapeConfig)}
-    assert {f.name: defaults.get(f.name) for f in fields(Choices)} == {
-        f.name: f.default for f in fields(Choices)
+    assert {f.name: defaults.get(f.name) for f in fields(CompileOptions)} == {
+        f.name: f.default for f in fields(CompileOptions)
     }
