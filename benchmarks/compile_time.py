@@ -104,6 +104,7 @@ def level_1(model: Encoder, folder: str) -> Seconds:
         from anyshape.execute.link import assemble
         from anyshape.execute.loaded_code import loaded_code
         from anyshape.execute.target import target_for
+        from anyshape.families.lower_graph import lower_graph
         from anyshape.ir.interpret import entry_plan
         from anyshape.passes import PASSES, run_passes
         from anyshape.plan.schedule import schedule
@@ -115,7 +116,9 @@ def level_1(model: Encoder, folder: str) -> Seconds:
     with watch.stage("passes"):
         graph = run_passes(graph, PASSES).graph
     with watch.stage("lower"):
-        plan = schedule(graph, target.tiling)
+        lowered = lower_graph(graph, target.tiling)
+    with watch.stage("schedule"):
+        plan = schedule(lowered)
     with watch.stage("code"):
         kernels = list(plan.kernels)
         kept = loaded_code(compiler, kernels)

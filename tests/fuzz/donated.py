@@ -66,7 +66,7 @@ def check_donated(seed: int, tally: Counter[str]) -> None:
     executable = compile_graph(graph, donate=tuple(donate))
     if isinstance(executable.executor, NativeExecutor):
         tally["native"] += 1
-        tally["starts"] += len(executable.executor.plan.starts)
+        tally["starts"] += len(executable.executor.plan.output_prefixes)
         tally["orders"] += len(executable.executor.plan.donation.input_orders)
     for _ in range(2):
         binding = random_binding(rng, graph)

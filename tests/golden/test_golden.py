@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.unit.plan.planning import scheduled
 
 from anyshape.cli.opt import by_name, passes_of
 from anyshape.execute.donation import donated_inputs
@@ -32,7 +33,7 @@ from anyshape.loop.parser import parse_kernel
 from anyshape.loop.verify import verify_kernel
 from anyshape.lower.tiling import tiling_for
 from anyshape.passes import run_passes
-from anyshape.plan.schedule import StepPlan, schedule
+from anyshape.plan.schedule import StepPlan
 from anyshape.sym import Fact
 
 HERE = Path(__file__).parent
@@ -88,13 +89,13 @@ def kernel_texts(graph: Graph, isa: str) -> str:
     """Each kernel below a comment that names its step, and its variant if there are several."""
     return "\n".join(
         f"# {_title(step, way.variant.name)}\n{kernel_text(way.variant.kernel)}"
-        for step in schedule(graph, tiling_for(isa)).steps
-        for way in step.choices
+        for step in scheduled(graph, tiling_for(isa)).steps
+        for way in step.variants
     )
 
 
 def _title(step: StepPlan, variant: str) -> str:
-    return step.name if len(step.choices) == 1 else f"{step.name}: {variant}"
+    return step.name if len(step.variants) == 1 else f"{step.name}: {variant}"
 
 
 def kernel_text(kernel: Kernel) -> str:

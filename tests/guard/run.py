@@ -17,6 +17,7 @@ import numpy as np
 from tests.guard.dtypes import exact
 from tests.guard.models import FAMILIES
 from tests.unit.codegen.emit.memory import guarded
+from tests.unit.plan.planning import scheduled
 
 from anyshape.codegen.compiler import Compiler
 from anyshape.codegen.llvm.emitting import KERNEL
@@ -30,7 +31,6 @@ from anyshape.loop.printer import kernel_text
 from anyshape.loop.verify import verify_kernel
 from anyshape.lower.tiling import Tiling
 from anyshape.passes import PASSES, run_passes
-from anyshape.plan.schedule import schedule
 from anyshape.runtime.code import native_kernel
 from anyshape.sym import Axis, Dim, Symbol
 
@@ -82,9 +82,9 @@ def _bindings(symbols: Sequence[Symbol]) -> Iterator[Binding]:
 
 def kernels_of(graph: Graph, tiling: Tiling) -> Iterator[tuple[Kernel, tuple[Dim, ...]]]:
     """Every variant of every step, with its sizes in terms of the graph's."""
-    plan = schedule(run_passes(graph, PASSES).graph, tiling)
+    plan = scheduled(run_passes(graph, PASSES).graph, tiling)
     for step in plan.steps:
-        for choice in step.choices:
+        for choice in step.variants:
             yield choice.variant.kernel, step.lowered.sizes
 
 

@@ -28,6 +28,7 @@ from anyshape.execute.reference import REFERENCE, ReferenceExecutor
 from anyshape.execute.regions import Make
 from anyshape.execute.stepwise import STEPWISE, StepwiseExecutor
 from anyshape.execute.target import target_for
+from anyshape.families.lower_graph import lower_graph
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import entry_plan
 from anyshape.observe.debug import DebugPrinter
@@ -111,7 +112,8 @@ def _maker(options: Options, choices: CompileOptions, donation: Donation) -> Mak
 
     def make(graph: Graph) -> Executor:
         bindings = entry_plan(graph)
-        plan = schedule(graph, target.tiling, costs, donation)
+        lowered = lower_graph(graph, replace(target.tiling, threads=costs.threads))
+        plan = schedule(lowered, costs, donation)
         DebugPrinter(options.debug).scheduled(graph.name, plan.kernels)
         made = assemble(plan, bindings, compiler, running, perf_map=options.perf_map)
         native = NativeExecutor(plan, made, bindings)

@@ -21,7 +21,8 @@ from anyshape.ir.types import Array
 from anyshape.loop import Kernel
 from anyshape.lower.packing import pack, unpack
 from anyshape.plan.buffers import NOTHING, BufferPlan, ConstantPlan
-from anyshape.plan.schedule import Schedule, StepPlan, outputs_of, tensors
+from anyshape.plan.given_memory import outputs_of
+from anyshape.plan.schedule import Schedule, StepPlan, tensors
 from anyshape.plan.shape_program import shape_program
 from anyshape.plan.words import (
     Cheapest,
@@ -164,22 +165,22 @@ def _step(step: StepPlan, kernels: Iterator[int], words: Words) -> Step:
     """The step whose variants are the next of the `kernels`, which are numbers."""
 
     def word(formula: Formula) -> int:
-        return words.word(in_own_sizes(formula, step.ways.sizes))
+        return words.word(in_own_sizes(formula, step.costed.sizes))
 
     blocks = [_block(step, spaces, words) for spaces in step.workspaces]
-    if len(step.choices) == 1:
-        (way,) = step.choices
+    if len(step.variants) == 1:
+        (way,) = step.variants
         cost = word(Estimate(way.alone))
         variant = Variant(next(kernels))
         return Step(step.name, (variant,), word(way.tasks), blocks[0], step.waits, cost=cost)
-    costs = tuple(way.shared for way in step.choices)
-    alone = tuple(Estimate(way.alone) for way in step.choices)
-    tasks = word(OfCheapest(costs, tuple(way.tasks for way in step.choices)))
+    costs = tuple(way.shared for way in step.variants)
+    alone = tuple(Estimate(way.alone) for way in step.variants)
+    tasks = word(OfCheapest(costs, tuple(way.tasks for way in step.variants)))
     chosen, cost = word(Cheapest(costs)), word(OfCheapest(costs, alone))
     starts = accumulate(map(len, blocks[:-1]), initial=0)
     variants = tuple(
         Variant(next(kernels), start, way.variant.name, word(Estimate(way.shared)))
-        for way, start in zip(step.choices, starts, strict=True)
+        for way, start in zip(step.variants, starts, strict=True)
     )
     block = tuple(source for block in blocks for source in block)
     return Step(step.name, variants, tasks, block, step.waits, chosen, cost)
@@ -208,7 +209,7 @@ def _outputs(plan: Schedule, words: Words) -> tuple[Output, ...]:
             tuple(words.word(dim) for dim in value.tensor.shape),
             numbers[value],
             plan.donation.result_orders.get(plan.graph.results.index(value), ()),
-            plan.starts.get(number),
+            plan.output_prefixes.get(number),
         )
         for number, value in enumerate(outputs_of(plan.graph))
     )

@@ -26,7 +26,8 @@ from anyshape.ir.node import Value
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import LARGEST_SIZE, Array
 from anyshape.observe.explain import KernelSummary
-from anyshape.plan.schedule import Schedule, StepPlan, outputs_of
+from anyshape.plan.given_memory import outputs_of
+from anyshape.plan.schedule import Schedule, StepPlan
 from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
 from anyshape.runtime.limits import RunLimits
 from anyshape.runtime.program import Metrics, Stepper
@@ -144,7 +145,7 @@ class NativeExecutor:
         return tuple(
             KernelView(step.name, way.variant.name, step.ops, way.variant.kernel, listings)
             for step in self.plan.steps
-            for way in step.choices
+            for way in step.variants
         )
 
     def kernel_summary(self) -> KernelSummary:

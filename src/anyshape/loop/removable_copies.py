@@ -14,7 +14,7 @@ from anyshape.loop import Buffer, For, Kernel, Load, Statement, Store
 from anyshape.loop.accesses import Access, KernelAccesses, accesses_of
 
 
-def copied_onto(kernel: Kernel) -> frozenset[tuple[int, int]]:
+def removable_copies(kernel: Kernel) -> frozenset[tuple[int, int]]:
     """Pairs of an operand and a result, by position: the operand is only copied to the result, and
     before anything else happens to the elements there."""
     if kernel.native:

@@ -10,9 +10,11 @@ several digits.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from anyshape.families.family import Lowered
+from anyshape.families.lower_graph import LoweredGraph, LoweredKernel
 from anyshape.ir.node import Region
 from anyshape.lower.effort import Effort, Variant, region_effort
 from anyshape.plan.long_sums import SumNames
@@ -55,8 +57,8 @@ class MachineCosts:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A variant of a step, in sizes of its kernel's own."""
+class CostedVariant:
+    """A variant of a step and what it takes, in sizes of its kernel's own."""
 
     variant: Variant
     tasks: Dim
@@ -65,37 +67,54 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
-    """The ways to do a step, the lowering's own kernel first; without `sizes` they are in terms of
+class CostedVariants:
+    """All variants of a step, the lowering's own kernel first; without `sizes` they are in terms of
     the graph's."""
 
-    choices: tuple[Choice, ...]
+    variants: tuple[CostedVariant, ...]
     sizes: Sizes
 
 
-def _divided(ways: tuple[Choice, ...], divided: Dim) -> tuple[Choice, ...]:
-    """The last way where `divided` is 1, the cheapest of the others where it is 0.
+@dataclass(frozen=True, slots=True)
+class CostTable:
+    """The variants of every kernel of a graph. `sums`: what symbols in their costs stand for."""
+
+    variants: Mapping[LoweredKernel, CostedVariants]
+    sums: Mapping[Symbol, Dim]
+
+
+def cost_table(lowered: LoweredGraph, costs: MachineCosts) -> CostTable:
+    """What the kernels of a graph cost on a machine."""
+    costing = Costing(costs)
+    kernels = dict.fromkeys(lowered.kernels.values())
+    variants = {kernel: costing.variants(kernel.lowered, kernel.region) for kernel in kernels}
+    return CostTable(variants, costing.sums.meaning)
+
+
+def _divided(variants: tuple[CostedVariant, ...], divided: Dim) -> tuple[CostedVariant, ...]:
+    """The last variant where `divided` is 1, the cheapest of the others where it is 0.
 
     That holds for every size: where it is 1 the last costs 0 and the others 1, and where it is 0
     the last costs more than all others together.
     """
-    *whole, last = ways
+    *whole, last = variants
     if len(whole) == 1:
         return replace(whole[0], shared=divided), replace(last, shared=1 - divided)
-    most = sum((way.shared for way in whole), Dim.of(1))
-    others = (replace(w, shared=divided + (1 - divided) * w.shared) for w in whole)
+    most = sum((variant.shared for variant in whole), Dim.of(1))
+    others = (replace(v, shared=divided + (1 - divided) * v.shared) for v in whole)
     return (*others, replace(last, shared=(1 - divided) * most))
 
 
 class Costing:
-    """Choices on one machine. Lowerings that share their kernel share them."""
+    """Costs on one machine. Lowerings that share their kernel share them."""
 
     def __init__(self, costs: MachineCosts) -> None:
         self.costs = costs
         self.sums = SumNames()
-        self._known: dict[tuple[int, Effort], tuple[Choice, ...]] = {}  # which keep the kernels
+        # By the identity of kernels, which the variants keep.
+        self._known: dict[tuple[int, Effort], tuple[CostedVariant, ...]] = {}
 
-    def ways(self, lowered: Lowered, region: Region) -> Ways:
+    def variants(self, lowered: Lowered, region: Region) -> CostedVariants:
         """`region` is what was lowered, in sizes of the graph."""
         sizes = tuple(lowered.names.items())
         effort = lowered.effort
@@ -103,11 +122,11 @@ class Costing:
             whole = region_effort(region, lowered.packed)
             effort = _in_own_sizes(whole, sizes)
             if effort is None:
-                return Ways(self._choices(self._offer_of_graph(lowered, whole)), ())
+                return CostedVariants(self._costed(self._offer_of_graph(lowered, whole)), ())
         key = id(lowered.kernel), effort
         if key not in self._known:
-            self._known[key] = self._choices(_offer(lowered, effort))
-        return Ways(self._known[key], sizes)
+            self._known[key] = self._costed(_offer(lowered, effort))
+        return CostedVariants(self._known[key], sizes)
 
     def _offer_of_graph(self, lowered: Lowered, effort: Effort) -> _Offer:
         """In sizes of the graph, as `effort` is; long sums in them have names."""
@@ -119,13 +138,13 @@ class Costing:
         divided = None if lowered.divided is None else lowered.divided.substitute(names)
         return _Offer(variants, tasks, divided)
 
-    def _choices(self, offer: _Offer) -> tuple[Choice, ...]:
-        found = tuple(map(self._choice, offer.variants, offer.tasks))
-        return found if offer.divided is None else _divided(found, offer.divided)
+    def _costed(self, offer: _Offer) -> tuple[CostedVariant, ...]:
+        variants = tuple(map(self._variant, offer.variants, offer.tasks))
+        return variants if offer.divided is None else _divided(variants, offer.divided)
 
-    def _choice(self, variant: Variant, tasks: Dim) -> Choice:
+    def _variant(self, variant: Variant, tasks: Dim) -> CostedVariant:
         alone = self.costs.alone(variant.effort, tasks)
-        return Choice(variant, tasks, alone, self.costs.shared(variant.effort, tasks))
+        return CostedVariant(variant, tasks, alone, self.costs.shared(variant.effort, tasks))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ many steps there are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+
+from anyshape.plan.step_buffers import StepBuffers
 
 
 def window_for(threads: int) -> int:
@@ -45,26 +47,21 @@ class StepOrder:
         return ago >= self.window or (ago > 0 and bool(self.near[step] >> (ago - 1) & 1))
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Lifetimes:
     """The step that writes each buffer, and all steps that use it, in ascending order."""
 
     order: StepOrder
-    writer: Mapping[int, int]
-    users: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    writers: Mapping[int, int]
+    users: Mapping[int, tuple[int, ...]]
 
-    def use(self, buffer: int, step: int) -> None:
-        """Records a use; steps come in order."""
-        users = self.users.setdefault(buffer, [])
-        if users[-1:] != [step]:
-            users.append(step)
-
-    def join(self, homes: Mapping[int, int]) -> None:
+    def joined(self, overwrites: Mapping[int, int]) -> Lifetimes:
         """Buffers that others are written over live as long as those, too."""
-        for result, home in homes.items():
-            self.users[home] += self.users[result]
-        for home in set(homes.values()):
-            self.users[home] = sorted(set(self.users[home]))
+        joined: dict[int, set[int]] = {}
+        for result, buffer in overwrites.items():
+            joined.setdefault(buffer, set(self.users[buffer])).update(self.users[result])
+        users = {buffer: tuple(sorted(steps)) for buffer, steps in joined.items()}
+        return replace(self, users={**self.users, **users})
 
     def are_over(self, buffer: int, step: int, but: Iterable[int] = ()) -> bool:
         """Whether every use of a buffer is over when a step starts, but for those of some steps."""
@@ -77,8 +74,19 @@ class Lifetimes:
 
     def is_over(self, first: int, second: int) -> bool:
         """Whether every use of buffer `first` is over when `second` is first written."""
-        return self.are_over(first, self.writer[second])
+        return self.are_over(first, self.writers[second])
 
     def first_and_last(self, buffer: int) -> tuple[int, int]:
         users = self.users[buffer]
         return users[0], users[-1]
+
+
+def lifetimes_of(
+    steps: Sequence[StepBuffers], order: StepOrder, writers: Mapping[int, int]
+) -> Lifetimes:
+    """From the buffers that each step touches, whatever their names."""
+    users: dict[int, list[int]] = {}
+    for number, step in enumerate(steps):
+        for buffer in dict.fromkeys(step.used):
+            users.setdefault(buffer, []).append(number)
+    return Lifetimes(order, writers, {buffer: tuple(found) for buffer, found in users.items()})

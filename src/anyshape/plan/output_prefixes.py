@@ -1,40 +1,39 @@
-"""Which outputs begin in the memory of inputs that callers give up: over them, or behind them."""
+"""Which outputs begin in the memory of inputs that callers give up: over them, or behind them.
+
+The input is the *prefix* of the output: one that is written over it is as long, one that is
+continued by an `append` has more behind it. Both are found here as buffers; whether the memory of a
+call's array has room is seen at each call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
-from anyshape.ir.graph import Graph
-from anyshape.ir.node import Value
-from anyshape.ir.opdef import PARAM, param_index
-from anyshape.passes.donation import Donation
-from anyshape.passes.growing import appends
-from anyshape.plan.in_place import Touched, results_in_inputs
+from anyshape.ir.types import TensorType
+from anyshape.plan.in_place import candidates, is_last
 from anyshape.plan.lifetimes import Lifetimes
+from anyshape.plan.step_buffers import StepBuffers
 
 
-def starts_of(
-    graph: Graph,
-    donation: Donation,
-    steps: Sequence[Touched],
+def output_prefixes(
+    steps: Sequence[StepBuffers],
     lives: Lifetimes,
-    number: Callable[[Value], int],
-) -> dict[Value, Value]:
-    """Inputs by the results that begin there. `number` tells the buffer of a value."""
-    starts = {node.result(): node.operands[0] for node in appends(graph)}
-    given = [node.result() for node in graph.nodes() if node.op is PARAM]
-    inputs = [v for v in given if input_of(v) in donation.inputs and v not in starts.values()]
-    results = [value for value in dict.fromkeys(graph.results) if value not in starts]
-    of_buffers = {number(value): value for value in (*inputs, *results)}
-    homes = results_in_inputs(
-        steps,
-        lives,
-        {number(value): value.tensor for value in inputs},
-        {number(value): value.tensor for value in results},
-    )
-    return starts | {of_buffers[result]: of_buffers[start] for result, start in homes.items()}
+    continued: Mapping[int, int],
+    inputs: Mapping[int, TensorType],
+    outputs: Mapping[int, TensorType],
+) -> dict[int, int]:
+    """Inputs by the outputs that begin there: `continued` already says some of them.
 
-
-def input_of(value: Value) -> int:
-    """The position of a parameter among the inputs."""
-    return param_index(value.node)
+    `inputs` are those given up, with their types. Types are equal, not only sizes: the caller may
+    get the array back that was the input.
+    """
+    prefixes = dict(continued)
+    free = {number: type_ for number, type_ in inputs.items() if number not in continued.values()}
+    for number, step in enumerate(steps):
+        allowed = step.overwritable | step.removable_copies
+        for output, operand in candidates(step, free, outputs, allowed):
+            is_free = output not in prefixes and operand in free
+            if is_free and is_last(number, operand, lives):
+                prefixes[output] = operand
+                del free[operand]
+    return prefixes

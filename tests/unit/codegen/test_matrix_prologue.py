@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.unit.codegen.emit.harness import TARGETS
 from tests.unit.codegen.matrix import arrays_of, assert_product, computed, lowered
+from tests.unit.plan.planning import scheduled
 
 import anyshape as ash
 from anyshape.codegen.llvm.target import Target
@@ -21,7 +22,6 @@ from anyshape.loop.verify import verify_kernel
 from anyshape.lower.tiling import WIDE
 from anyshape.passes import PASSES, run_passes
 from anyshape.plan.costs import MachineCosts
-from anyshape.plan.schedule import schedule
 from anyshape.sym import Dim, Symbol
 
 Arrays = list[NDArray[Any]]
@@ -216,8 +216,8 @@ def test_level_two_divides_by_the_threads_of_the_machine() -> None:
     graph = run_passes(rows.graph, PASSES).graph
     sizes = {Symbol(name): size for name, size in {"m": 8, "n": 768, "k": 5}.items()}
     for threads, tasks in (1, 3), (2, 2), (4, 4):
-        _, step = schedule(graph, costs=MachineCosts(threads=threads)).steps  # no parts here
-        assert step.lowered.of_graph(step.choices[0].tasks).evaluate(sizes) == tasks
+        _, step = scheduled(graph, costs=MachineCosts(threads=threads)).steps  # no parts here
+        assert step.lowered.of_graph(step.variants[0].tasks).evaluate(sizes) == tasks
 
 
 @pytest.mark.parametrize("executor", ["native", "stepwise"])

@@ -8,6 +8,7 @@ from tests.guard.models import FAMILIES
 from tests.unit.codegen.emit import examples
 from tests.unit.codegen.emit.harness import at, buffer, each, kernel, op, put
 from tests.unit.codegen.emit.random_kernels import Maker
+from tests.unit.plan.planning import scheduled
 
 from anyshape.base.errors import InputError, TextError, VerifyError
 from anyshape.ir.types import bool_, f32, f64, i8, i64, u64
@@ -34,7 +35,6 @@ from anyshape.loop.scalar_parser import MAX_NESTING
 from anyshape.loop.verify import verify_kernel
 from anyshape.lower.tiling import NARROW, NARROWEST, WIDE
 from anyshape.passes import PASSES, run_passes
-from anyshape.plan.schedule import schedule
 from anyshape.sym import Axis, Dim, Divisible, Equal, Fact, Facts, Less, NotEqual, Origin, Symbol
 
 
@@ -59,8 +59,8 @@ def test_kernels_of_every_family(family: str) -> None:
     for graph in FAMILIES[family]():
         passed = run_passes(graph, PASSES).graph
         for tiling in (WIDE, NARROW, NARROWEST):
-            for step in schedule(passed, tiling).steps:
-                for way in step.choices:
+            for step in scheduled(passed, tiling).steps:
+                for way in step.variants:
                     check(way.variant.kernel)
                     count += 1
     assert count >= 3

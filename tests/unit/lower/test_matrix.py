@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.unit.codegen import matrix
 from tests.unit.codegen.matrix import is_matrix_kernel, lowered
+from tests.unit.plan.planning import scheduled
 
 import anyshape as ash
 from anyshape.analysis.expansion import expanded_region
@@ -18,7 +19,6 @@ from anyshape.ir.rewrite import Refusal
 from anyshape.loop.printer import kernel_text
 from anyshape.loop.verify import verify_kernel
 from anyshape.lower.packing import Packing, pack
-from anyshape.plan.schedule import schedule
 from anyshape.sym import FactScope
 
 PACKED = frozenset({1})
@@ -174,7 +174,7 @@ def test_a_weight_is_packed_once() -> None:
         return ash.relu(x @ weight) @ weight
 
     executable = compile_graph(layers.graph)
-    constants = schedule(executable.graph).constants
+    constants = scheduled(executable.graph).constants
     assert [constant.packing is not None for constant in constants] == [True]
     x = np.ones((7, 96), np.float32)
     (found,) = executable(x)

@@ -48,7 +48,7 @@ def _access(plan: Schedule, step: StepPlan):
     operands = step.buffers[: len(step.node.operands)]
     results = step.buffers[len(operands) :]
     spaces = [number for numbers in step.workspaces for number in numbers]
-    kernels = [way.variant.kernel for way in step.choices]
+    kernels = [way.variant.kernel for way in step.variants]
     pairs = [
         (root(plan, operand), result)
         for i, operand in enumerate(operands)

@@ -5,17 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.unit.passes.stages import FIRST
+from tests.unit.plan.planning import scheduled
 
 import anyshape as ash
 from anyshape.families import lower as lowering
+from anyshape.families import lower_graph as graphs
 from anyshape.families.lower import lower_region
 from anyshape.ir.graph import Graph
 from anyshape.passes import PASSES, run_passes
 from anyshape.passes.fuse import Fuse
-from anyshape.plan import regions
 from anyshape.plan import schedule_order as order
 from anyshape.plan.lifetimes import Lifetimes
-from anyshape.plan.schedule import schedule
 from anyshape.program import ArenaStore
 from anyshape.sym import FactScope
 from anyshape.sym.decide import decider
@@ -60,7 +60,7 @@ def test_questions_about_lifetimes_grow_with_the_steps(monkeypatch: pytest.Monke
     """Which buffers conflict is asked of those that are written within a window, not of all."""
     graph = kernels(wide(512))
     counted = Counted(monkeypatch, Lifetimes, "are_over")
-    plan = schedule(graph)
+    plan = scheduled(graph)
     assert counted.calls <= 16 * len(plan.steps)
     stores = [b.store for b in plan.buffers if isinstance(b.store, ArenaStore)]
     pairs = sum(len(store.conflicts) for store in stores)
@@ -79,13 +79,13 @@ def test_choosing_an_order_grows_with_the_steps(monkeypatch: pytest.MonkeyPatch)
 
 def test_kernels_that_differ_in_numbers_are_lowered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = kernels(wide(200))
-    lowered = Counted(monkeypatch, regions, "lower_region")
-    plan = schedule(graph)
+    lowered = Counted(monkeypatch, graphs, "lower_region")
+    plan = scheduled(graph)
     softmaxes = [step for step in plan.steps if "softmax" in step.name]
     assert len(softmaxes) == 200
     assert len({step.lowered.kernel for step in softmaxes}) < 20  # some take sums along
     assert lowered.calls < 20
-    assert regions.lower_region is not lower_region
+    assert graphs.lower_region is not lower_region
 
 
 def test_wide_graphs_are_right() -> None:
@@ -111,7 +111,7 @@ def test_regions_that_differ_in_names_are_lowered_once(monkeypatch: pytest.Monke
     graph = kernels(slices(1000))
     count = sum(node.op.name == "kernel" for node in graph.nodes())
     lowered = Counted(monkeypatch, lowering, "_lowered")
-    schedule(graph)
+    scheduled(graph)
     assert count > 40
     assert lowered.calls < count / 2
 

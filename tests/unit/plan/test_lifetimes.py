@@ -8,7 +8,8 @@ from tests.unit.plan.random_plans import random_graph
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node
 from anyshape.plan import schedule_order as order
-from anyshape.plan.lifetimes import Lifetimes, StepOrder
+from anyshape.plan.lifetimes import StepOrder, lifetimes_of
+from anyshape.plan.step_buffers import StepBuffers
 
 
 def random_waits(seed: int, count: int = 40) -> list[list[int]]:
@@ -36,16 +37,18 @@ def test_steps_that_are_over(seed: int, window: int) -> None:
 
 
 def test_uses_that_are_over() -> None:
-    lives = Lifetimes(StepOrder.of([[], [0], [], [2], [1]], 3), {7: 0, 8: 2, 9: 3})
-    for buffer, step in ((7, 0), (7, 1), (8, 2), (9, 3)):
-        lives.use(buffer, step)
-        lives.use(buffer, step)
-    assert lives.users == {7: [0, 1], 8: [2], 9: [3]}
+    steps = [
+        StepBuffers(*buffers) for buffers in (((), (7,)), ((7, 7), ()), ((), (8,)), ((), (9,)))
+    ]
+    order = StepOrder.of([[], [0], [], [2], [1]], 3)
+    lives = lifetimes_of(steps, order, {7: 0, 8: 2, 9: 3})
+    assert lives.users == {7: (0, 1), 8: (2,), 9: (3,)}
     assert not lives.is_over(7, 8)  # a window of 3: step 1 may still run when 2 starts
     assert lives.is_over(8, 9)
     assert lives.are_over(7, 1, but=(1,))
-    lives.join({9: 7})
-    assert lives.first_and_last(7) == (0, 3)
+    joined = lives.joined({9: 7})
+    assert joined.first_and_last(7) == (0, 3)
+    assert lives.first_and_last(7) == (0, 1)
 
 
 def naive_greedy(graph: Graph) -> list[Node]:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.plan.planning import scheduled
 
 import anyshape as ash
 from anyshape.base.errors import AnyshapeError
 from anyshape.execute.link import _buffer, _outputs, _step  # pyright: ignore[reportPrivateUsage]
 from anyshape.passes import PASSES, run_passes
 from anyshape.plan.long_sums import HeldSums, SumNames, Sums, numbers_in_order, taken_apart
-from anyshape.plan.schedule import schedule
 from anyshape.plan.shape_program import MOST_LINES, shape_text
 from anyshape.plan.words import Estimate, Words
 from anyshape.sym import Dim, Symbol, total
@@ -92,7 +92,7 @@ def lines_of_level_2(count: int) -> int:
         return ash.concat([x[n::2] for n in range(count)])
 
     function.__annotations__ = {"x": ash.f32["n"]}
-    plan = schedule(run_passes(ash.jit(function).graph, PASSES).graph)
+    plan = scheduled(run_passes(ash.jit(function).graph, PASSES).graph)
     words, kernels = Words(meaning=plan.sums), itertools.count()
     for buffer in plan.buffers:
         _buffer(buffer, words)

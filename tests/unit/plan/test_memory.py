@@ -5,10 +5,11 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.plan.checking import home, wrong_with
+from tests.unit.plan.planning import scheduled
 from tests.unit.plan.random_plans import random_graph
 
 from anyshape.plan.costs import MachineCosts
-from anyshape.plan.schedule import Schedule, schedule
+from anyshape.plan.schedule import Schedule
 from anyshape.program import AliasStore, ArenaStore
 from anyshape.runtime import _native
 from anyshape.sym import Symbol
@@ -20,13 +21,13 @@ SIZES = st.sampled_from([0, 1, 2, 7, 64, 97])
 @given(st.integers(0, 10**6), SIZES, SIZES, st.integers(1, 4))
 @settings(max_examples=60, deadline=None)
 def test_any_schedule(seed: int, n: int, m: int, threads: int):
-    plan = schedule(random_graph(seed), costs=MachineCosts(threads=threads))
+    plan = scheduled(random_graph(seed), costs=MachineCosts(threads=threads))
     assert wrong_with(plan, {N: n, M: m}, threads) is None
 
 
 def test_random_schedules_tempt():
     """The property would be empty if the graphs never wrote in place or had no workspaces."""
-    plans = [schedule(random_graph(seed)) for seed in range(20)]
+    plans = [scheduled(random_graph(seed)) for seed in range(20)]
     assert sum(_in_place_count(plan) for plan in plans) > 10
     assert sum(bool(step.workspaces[0]) for plan in plans for step in plan.steps) > 3
 
@@ -39,7 +40,7 @@ def _in_place_count(plan: Schedule) -> int:
 def test_without_lifetimes_and_conflicts_buffers_overlap():
     caught = 0
     for seed in range(20):
-        plan = schedule(random_graph(seed))
+        plan = scheduled(random_graph(seed))
         buffers = tuple(
             replace(buffer, store=ArenaStore(number, number, (), buffer.store.per_worker))
             if isinstance(buffer.store, ArenaStore)
@@ -51,7 +52,7 @@ def test_without_lifetimes_and_conflicts_buffers_overlap():
 
 
 def test_without_waits_nothing_is_ordered():
-    plan = schedule(random_graph(3))
+    plan = scheduled(random_graph(3))
     steps = tuple(replace(step, waits=()) for step in plan.steps)
     problem = wrong_with(replace(plan, steps=steps, window=100), {N: 64, M: 64})
     assert problem is not None
@@ -62,7 +63,7 @@ def test_in_place_over_what_is_still_needed():
     """Every operand of the same size that the plan spared is one too many."""
     refused = 0
     for seed in range(30):
-        plan = schedule(random_graph(seed))
+        plan = scheduled(random_graph(seed))
         for wrong in _greedier(plan):
             refused += wrong_with(wrong, {N: 64, M: 64}) is not None
     assert refused > 20

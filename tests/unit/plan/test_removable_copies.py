@@ -10,7 +10,7 @@ from torch import nn
 import anyshape as ash
 from anyshape.ir import parse
 from anyshape.loop.printer import kernel_text
-from anyshape.loop.removable_copies import copied_onto
+from anyshape.loop.removable_copies import removable_copies
 
 ONE_AXIS = """axes { n: 0..   m: 0..   s: 0.. }
 graph put(x: f32[n, m, 3], i: i64[s], u: f32[n, s, 3]) -> f32[n, m, 3] {
@@ -45,7 +45,7 @@ def inputs(text: str, n: int, m: int, s: int) -> list[Any]:
 @pytest.mark.parametrize("combine", ["set", "add", "max"])
 def test_the_same_results(text: str, combine: str) -> None:
     donated, plain = compiled(text, combine)
-    assert donated.executor.plan.starts == {0: 0}
+    assert donated.executor.plan.output_prefixes == {0: 0}
     for n, m, s in ((2, 5, 3), (1, 1, 1), (3, 0, 0), (0, 4, 2), (2, 7, 0), (67, 9, 20)):
         x, i, u = inputs(text, n, m, s)
         (expected,) = plain(x, i, u)
@@ -60,9 +60,9 @@ def test_the_same_results(text: str, combine: str) -> None:
 @pytest.mark.parametrize("text", [ONE_AXIS, ALONG], ids=["slices", "elements"])
 def test_the_copy_is_left_out(text: str) -> None:
     donated, plain = compiled(text, "set")
-    (before,) = (step.choices[0].variant.kernel for step in plain.executor.plan.steps)
-    (after,) = (step.choices[0].variant.kernel for step in donated.executor.plan.steps)
-    assert (0, 3) in copied_onto(before)
+    (before,) = (step.variants[0].variant.kernel for step in plain.executor.plan.steps)
+    (after,) = (step.variants[0].variant.kernel for step in donated.executor.plan.steps)
+    assert (0, 3) in removable_copies(before)
     assert "= x0[" in kernel_text(before)
     assert "= x0[" not in kernel_text(after)
 

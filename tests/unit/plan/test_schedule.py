@@ -3,20 +3,21 @@
 import numpy as np
 import pytest
 from tests.unit.plan.checking import wrong_with
+from tests.unit.plan.planning import scheduled
 from tests.unit.plan.random_plans import random_graph
 
 import anyshape as ash
 from anyshape.execute import compile_graph
 from anyshape.ir import Graph, evaluate, parse
 from anyshape.passes import PASSES, run_passes
-from anyshape.plan.schedule import Schedule, schedule
+from anyshape.plan.schedule import Schedule
 from anyshape.plan.schedule_order import ordered_nodes, typical_bindings
 from anyshape.program import AliasStore, ConstantStore
 from anyshape.sym import Symbol
 
 
 def planned(graph: Graph) -> Schedule:
-    return schedule(run_passes(graph, PASSES).graph)
+    return scheduled(run_passes(graph, PASSES).graph)
 
 
 def stores(plan: Schedule, kind: type) -> list:
@@ -99,14 +100,14 @@ graph g(x: f32[n, 8], w: f32[8, 8]) -> f32[3, 8] {
 
 
 def test_a_stretch_of_another_buffer_is_a_name():
-    plan = schedule(parse(SLICED))
+    plan = scheduled(parse(SLICED))
     assert len(plan.steps) == 1
     (alias,) = stores(plan, AliasStore)
     assert (alias.of, alias.offset.constant, alias.in_place) == (0, 32, False)
 
 
 def test_a_stretch_that_may_lie_outside_is_copied():
-    plan = schedule(parse(SLICED.replace("n: 4..", "n: 0..")))
+    plan = scheduled(parse(SLICED.replace("n: 4..", "n: 0..")))
     assert len(plan.steps) == 2
 
 
@@ -214,7 +215,7 @@ def test_equal_regions_are_lowered_once():
     steps = planned(layers.graph).steps
     assert len(steps) == 3
     assert all(step.lowered is steps[0].lowered for step in steps)
-    assert all(step.choices is steps[0].choices for step in steps)
+    assert all(step.variants is steps[0].variants for step in steps)
 
 
 def test_steps_are_named_after_what_they_compute():

@@ -10,9 +10,9 @@ import pytest
 import anyshape as ash
 from anyshape.execute import Executable
 from anyshape.execute.target import target_for
+from anyshape.families.shared_constants import SMALL
 from anyshape.ir.types import Array, f32
 from anyshape.lower.effort import LINE_ALONE
-from anyshape.plan.shared_constants import SMALL
 
 RNG = np.random.default_rng(0)
 ROWS, WIDTH = 8195, 67

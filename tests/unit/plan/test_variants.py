@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import anyshape.plan.regions as planning
+import anyshape.families.lower_graph as planning
 from anyshape.execute import Executable, compile_graph
 from anyshape.families.lower import Known, Lowered, lower_region
 from anyshape.ir import parse
@@ -134,8 +134,8 @@ def test_steps_that_share_a_kernel_share_their_formulas() -> None:
     known: Known = {}
     costing = Costing(COSTS)
     regions = regions_of("n", "m", "n + 6")
-    ways = [costing.ways(lower_region(r, Facts(), known=known), r) for r in regions]
-    assert ways[0].choices is ways[1].choices
+    ways = [costing.variants(lower_region(r, Facts(), known=known), r) for r in regions]
+    assert ways[0].variants is ways[1].variants
     assert [str(dim) for way in ways for _, dim in way.sizes] == ["n", "m", "n + 6"]
 
 
@@ -143,11 +143,11 @@ def test_sizes_that_say_nothing_of_the_graphs_leave_it_in_the_graphs() -> None:
     """A kernel of `2*n` elements, told only that: its effort cannot be said in its own size."""
     (region,) = regions_of("n")
     lowered = lower_region(region, Facts())
-    own = Costing(COSTS).ways(lowered, region)
-    doubled = Costing(COSTS).ways(replace(lowered, sizes=(2 * Dim.of("n"),)), region)
+    own = Costing(COSTS).variants(lowered, region)
+    doubled = Costing(COSTS).variants(replace(lowered, sizes=(2 * Dim.of("n"),)), region)
     assert own.sizes
     assert not doubled.sizes
-    (own_choice,), (choice,) = own.choices, doubled.choices
+    (own_choice,), (choice,) = own.variants, doubled.variants
     (size,) = lowered.kernel.sizes
     assert choice.tasks.evaluate({Symbol("n"): 9000}) == own_choice.tasks.evaluate({size: 18_000})
     extra = choice.tasks.evaluate({Symbol("n"): 9000}) - own_choice.tasks.evaluate({size: 9000})

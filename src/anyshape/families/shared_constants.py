@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from anyshape.analysis.constants import is_constant
+from anyshape.families.family import Lowered
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision
@@ -20,7 +21,6 @@ from anyshape.lower.lookup import is_looked_up
 from anyshape.lower.packing import Packing
 from anyshape.ops.known import KERNEL
 from anyshape.ops.source import ConstantAttrs
-from anyshape.plan.regions import RegionLibrary
 
 SMALL = 1 << 20
 """Bytes of a table up to which a second one is no burden."""
@@ -29,7 +29,7 @@ RULE = "hold_once"
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class SharedConstants:
     """Constants by the packing in which they are looked up, and what was decided about each."""
 
     packings: Mapping[Value, Packing]
@@ -44,40 +44,35 @@ class _Uses:
     plain: list[tuple[Node, int]] = field(default_factory=list[tuple[Node, int]])
 
 
-def tables_of(graph: Graph, library: RegionLibrary) -> Tables:
+def shared_constants(graph: Graph, lowered: Mapping[Node, Lowered]) -> SharedConstants:
     """Decides about every constant that is read both in panels and in its own order."""
     packings: dict[Value, Packing] = {}
     decisions: list[Decision] = []
-    for value, uses in _uses(graph, library).items():
+    for value, uses in _uses(graph, lowered).items():
         if not uses.packings or not uses.plain:
             continue
         found = _packing(value, uses)
         if isinstance(found, Packing):
             packings[value] = found
         why = found if isinstance(found, str) else "looked up in the panels of a product"
-        place = graph.locations.of(uses.plain[0][0])
-        decisions.append(Decision(RULE, value in packings, why, value.node, place))
-    return Tables(packings, tuple(decisions))
+        location = graph.locations.of(uses.plain[0][0])
+        decisions.append(Decision(RULE, value in packings, why, value.node, location))
+    return SharedConstants(packings, tuple(decisions))
 
 
-def _uses(graph: Graph, library: RegionLibrary) -> dict[Value, _Uses]:
+def _uses(graph: Graph, lowered: Mapping[Node, Lowered]) -> dict[Value, _Uses]:
     found: dict[Value, _Uses] = {}
     for node in graph.nodes():
-        packed = _packed(node, library)
         for number, value in enumerate(node.operands):
             if not is_constant(value):
                 continue
             uses = found.setdefault(value, _Uses())
-            if number in packed:
-                uses.packings.append(packed[number])
+            packing = lowered[node].packed.get(number) if node in lowered else None
+            if packing is not None:
+                uses.packings.append(packing)
             else:
                 uses.plain.append((node, number))
     return found
-
-
-def _packed(node: Node, library: RegionLibrary) -> Mapping[int, Packing]:
-    """The operands that a node reads in panels."""
-    return library.kernels(node).lowered.packed if node.op is KERNEL else {}
 
 
 def _packing(value: Value, uses: _Uses) -> Packing | str:
