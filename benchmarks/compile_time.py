@@ -105,7 +105,7 @@ def level_1(model: Encoder, folder: str) -> Seconds:
         from anyshape.execute.loaded_code import loaded_code
         from anyshape.execute.target import target_for
         from anyshape.families.lower_graph import lower_graph
-        from anyshape.ir.interpret import entry_plan
+        from anyshape.ir.inputs import entry_plan
         from anyshape.passes import PASSES, run_passes
         from anyshape.plan.schedule import schedule
         from anyshape.runtime import machine

@@ -21,7 +21,7 @@ from anyshape.execute import Executable, compile_graph
 from anyshape.execute.native import NativeExecutor
 from anyshape.ir import Graph, evaluate
 from anyshape.ir.build import Builder
-from anyshape.ir.interpret import tensor_inputs
+from anyshape.ir.inputs import tensor_inputs
 from anyshape.ir.node import Region, Value
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import Array, TensorType, bool_

@@ -19,7 +19,7 @@ from anyshape.execute.result_cache import Digest, ResultCache, ResultCounters, d
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy
 from anyshape.ir.graph import Graph
-from anyshape.ir.interpret import tensor_inputs
+from anyshape.ir.inputs import tensor_inputs
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from anyshape.base.errors import CapabilityError
 from anyshape.execute.compile_options import CompileOptions, ExecutorName
 from anyshape.ir.graph import Graph
-from anyshape.ir.interpret import tensor_inputs
+from anyshape.ir.inputs import tensor_inputs
 from anyshape.ir.node import Node, Region
 from anyshape.ir.types import ALL_DTYPES, DType, TensorType
 from anyshape.sym import Symbol

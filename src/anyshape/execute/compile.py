@@ -30,7 +30,7 @@ from anyshape.execute.stepwise import STEPWISE, StepwiseExecutor
 from anyshape.execute.target import target_for
 from anyshape.families.lower_graph import lower_graph
 from anyshape.ir.graph import Graph
-from anyshape.ir.interpret import entry_plan
+from anyshape.ir.inputs import entry_plan
 from anyshape.observe.debug import DebugPrinter
 from anyshape.passes import pipeline, run_passes
 from anyshape.passes.donation import NOTHING_DONATED, Donation

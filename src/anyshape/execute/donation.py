@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from anyshape.base.errors import OptionError
 from anyshape.ir.graph import Graph
-from anyshape.ir.interpret import tensor_inputs
+from anyshape.ir.inputs import tensor_inputs
 from anyshape.ir.types import TensorType
 from anyshape.passes.donation import Donation
 from anyshape.sym import BindingPlan

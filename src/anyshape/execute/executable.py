@@ -18,7 +18,7 @@ from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_torch, is_torch, readable, refuse_masked
 from anyshape.ir.graph import Graph
-from anyshape.ir.interpret import entry_plan, tensor_inputs
+from anyshape.ir.inputs import entry_plan, tensor_inputs
 from anyshape.ir.types import TensorType
 from anyshape.observe.explain import Explanation
 from anyshape.passes import PassReport

@@ -25,7 +25,8 @@ from anyshape.execute.regions import HostStep, Make, RegionPlan, SegmentStep, St
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy
 from anyshape.ir.graph import Graph
-from anyshape.ir.interpret import TOKEN_VALUE, Interpreter, check_facts, entry_plan
+from anyshape.ir.inputs import entry_plan
+from anyshape.ir.interpret import TOKEN_VALUE, Interpreter, check_facts
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array, TensorType
 from anyshape.observe.explain import KernelSummary

@@ -15,7 +15,7 @@ import numpy as np
 from anyshape.base.errors import AnyshapeError, DimError, DTypeError, InputError, OperandError
 from anyshape.execute.tensors import is_torch, shape_of
 from anyshape.ir.graph import Graph
-from anyshape.ir.interpret import tensor_inputs
+from anyshape.ir.inputs import tensor_inputs
 from anyshape.ir.types import DTYPES
 from anyshape.runtime.failures import (
     CheckFailedError,

@@ -17,7 +17,8 @@ from itertools import count
 
 from anyshape.execute.executor import Executor
 from anyshape.ir.graph import Graph
-from anyshape.ir.interpret import TOKEN_VALUE, entry_plan
+from anyshape.ir.inputs import entry_plan
+from anyshape.ir.interpret import TOKEN_VALUE
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, param_index

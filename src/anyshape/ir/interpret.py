@@ -21,11 +21,12 @@ from anyshape.base.errors import (
 from anyshape.ir.attrs import Attrs, map_dims
 from anyshape.ir.build import decomposition
 from anyshape.ir.graph import Graph
+from anyshape.ir.inputs import entry_plan, tensor_inputs
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.node import LateAxis, Locations, Node, Region, Value
 from anyshape.ir.opdef import PARAM, Call, param_index
 from anyshape.ir.types import Array, TensorType, Type, dtype_of
-from anyshape.sym import BindingPlan, Dim, Fact, Symbol
+from anyshape.sym import Dim, Fact, Symbol
 
 Observer = Callable[[Node, tuple[Array, ...], dict[Symbol, int]], None]
 """Called with each node, its results and the sizes known by then."""
@@ -54,12 +55,6 @@ def evaluate(graph: Graph, *arrays: Array, observe: Observer | None = None) -> t
     )
 
 
-def tensor_inputs(graph: Graph) -> list[tuple[str, TensorType]]:
-    """Name and type of each input that a caller passes."""
-    named = zip(graph.inputs, graph.body.params, strict=True)
-    return [(name, type_) for name, type_ in named if isinstance(type_, TensorType)]
-
-
 def check_inputs(graph: Graph, arrays: Sequence[Array]) -> None:
     """As many arrays as inputs, of their dtypes."""
     inputs = tensor_inputs(graph)
@@ -72,12 +67,6 @@ def check_inputs(graph: Graph, arrays: Sequence[Array]) -> None:
         if found != type_.dtype:
             fix = f"pass {name}.astype('{type_.dtype.numpy}')"
             raise DTypeError(f"input '{name}'", str(type_.dtype), str(found), fix)
-
-
-def entry_plan(graph: Graph) -> BindingPlan:
-    """How the sizes of the inputs give the binding."""
-    inputs = [(f"input '{name}'", type_.shape) for name, type_ in tensor_inputs(graph)]
-    return BindingPlan.make(inputs, graph.facts, graph.body.born)
 
 
 class Interpreter:

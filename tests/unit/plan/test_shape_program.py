@@ -14,7 +14,7 @@ from anyshape.codegen.llvm.emitting import IntegerModule, compile_source
 from anyshape.codegen.llvm.target import NAMED_TARGETS
 from anyshape.execute.native import NativeExecutor
 from anyshape.ir.graph import Graph
-from anyshape.ir.interpret import entry_plan
+from anyshape.ir.inputs import entry_plan
 from anyshape.plan import formulas, shape_program
 from anyshape.plan.integer_code import DECLARATIONS
 from anyshape.plan.shape_program import MOST_LINES, bind_text, shape_text
