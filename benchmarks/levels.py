@@ -133,7 +133,7 @@ def kernel_seconds(model: Model, folder: str) -> tuple[list[float], list[float]]
     from anyshape.execute.target import target_for
     from anyshape.runtime import load_code
 
-    kernels = executable(model).executor.assembled.kernels
+    kernels = executable(model).executor.linked.kernels
     spent: tuple[list[float], list[float]] = ([], [])
     target = target_for()
     for times in spent:

@@ -1,19 +1,26 @@
 """Level 1: from a graph to an Executable, once for all shapes.
 
-Passes (`passes/pipeline.py`) make kernels of a graph; these are scheduled, compiled and linked, as
-one program or as several with host nodes between them.
+    passes     a graph of kernels, with host nodes between them       passes/pipeline.py
+    lower      the kernels of each program as loops                   families/lower_graph.py
+    schedule   steps, waits and who shares memory                     plan/schedule.py
+    compile    machine code, found or made                            execute/loaded_code.py
+    link       a program of the runtime                               execute/link.py
+
+A graph without host nodes is one program. One with them is several, which a `HostExecutor` runs in
+turn with the host nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Unpack
 
 from anyshape.base.errors import OptionError
 from anyshape.base.options import Options, options_from_environment
 from anyshape.codegen.cache import object_cache
 from anyshape.codegen.compiler import Compiler
+from anyshape.codegen.llvm.target import Target
 from anyshape.execute.caching_executor import refuse_effects, with_result_cache
 from anyshape.execute.calibrate import CompileGraph, machine_costs
 from anyshape.execute.capabilities import Capabilities
@@ -22,17 +29,18 @@ from anyshape.execute.donation import binding_plan, donated_inputs
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import Executor
 from anyshape.execute.host import HostExecutor, refuse_host_nodes
-from anyshape.execute.link import assemble
+from anyshape.execute.link import link, unlinked_program
+from anyshape.execute.loaded_code import loaded_code
 from anyshape.execute.native import NATIVE, NativeExecutor
 from anyshape.execute.reference import REFERENCE, ReferenceExecutor
-from anyshape.execute.regions import Make
+from anyshape.execute.regions import plan_graph
 from anyshape.execute.stepwise import STEPWISE, StepwiseExecutor
 from anyshape.execute.target import target_for
 from anyshape.families.lower_graph import lower_graph
 from anyshape.ir.graph import Graph
 from anyshape.ir.inputs import entry_plan
 from anyshape.observe.debug import DebugPrinter
-from anyshape.passes import pipeline, run_passes
+from anyshape.passes import Passed, pipeline, run_passes
 from anyshape.passes.donation import NOTHING_DONATED, Donation
 from anyshape.passes.native_forms import runs_whole
 from anyshape.plan.costs import MachineCosts
@@ -49,38 +57,103 @@ EXECUTORS: Final[Mapping[ExecutorName, Capabilities]] = {
 def compile_graph(
     graph: Graph, options: Options | None = None, **chosen: Unpack[CompileKeywords]
 ) -> Executable:
-    """Level 1: passes, lowering, machine code, schedule. `anyshape.compile` explains choices."""
+    """Level 1: passes, and a program for each graph of kernels that they leave.
+
+    `anyshape.compile` explains the keywords.
+    """
     choices = CompileOptions.of(**chosen)
-    EXECUTORS[choices.executor].check(graph, choices)
-    if choices.result_cache is not None:
-        refuse_effects(graph)
-    donated = donated_inputs(graph, choices.donate)
+    donated = _checked(graph, choices)
     if choices.executor == "reference":
         return Executable(graph, graph, (), _remembering(graph, ReferenceExecutor(graph), choices))
-    if options is None:
-        options = options_from_environment()
-    elif not isinstance(options, Options):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError("options", repr(options), "an ash.Options")
+    options = _checked_options(options)
     passes = pipeline((*options.without, *choices.without))
-    debug = DebugPrinter(options.debug)
-    passed = run_passes(graph, passes, donated, observe=debug.passed)
+    passed = run_passes(graph, passes, donated, observe=DebugPrinter(options.debug).passed)
     if choices.strict:
         refuse_host_nodes(passed.graph)
-    whole = runs_whole(passed.graph)
-    donation = passed.donation if whole else NOTHING_DONATED
-    assert whole or not passed.donation.input_orders, "arrays are laid out for one native call"
-    make = _maker(options, choices, donation)
-    executor = make(passed.graph) if whole else HostExecutor(passed.graph, make)
-    executor = _remembering(graph, executor, choices)
+    donation = _donation(passed)
+    programs = ProgramCompiler.of(options, choices, donation)
+    executor = _remembering(graph, _executor(passed.graph, programs), choices)
     bindings = binding_plan(passed.graph, donation)
     return Executable(graph, passed.graph, passed.reports, executor, bindings)
 
 
-def _remembering(graph: Graph, executor: Executor, choices: CompileOptions) -> Executor:
-    """With the cache of results that was chosen, if any."""
-    if choices.result_cache is None:
-        return executor
-    return with_result_cache(graph, executor, choices.result_cache)
+def _executor(graph: Graph, programs: ProgramCompiler) -> Executor:
+    """What runs a graph that passes have made: one program, or host nodes and programs."""
+    if runs_whole(graph):
+        return programs.executor(graph)
+    return HostExecutor(graph, plan_graph(graph, programs.executor))
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramCompiler:
+    """Compiles graphs of kernels, each to one program, for one target and one machine."""
+
+    target: Target
+    compiler: Compiler
+    costs: MachineCosts
+    donation: Donation
+    running: RunOptions
+    stepwise: bool
+    options: Options
+
+    @staticmethod
+    def of(options: Options, choices: CompileOptions, donation: Donation) -> ProgramCompiler:
+        """Costs choose between kernels that round differently, so deterministic programs take the
+        same ones everywhere."""
+        running = RunOptions(
+            _threads(choices.executor, options, choices.threads),
+            wait_for_team=choices.wait_for_team,
+            memory_limit=choices.memory_limit,
+        )
+        target = target_for(options)
+        jobs = options.compile_jobs or machine().cpus
+        compiler = Compiler(target, cpus=jobs, cache=object_cache(options))
+        costs = (
+            MachineCosts()
+            if choices.deterministic
+            else machine_costs(options, running.threads, _as_probe(options))
+        )
+        stepwise = choices.executor == "stepwise"
+        return ProgramCompiler(target, compiler, costs, donation, running, stepwise, options)
+
+    def executor(self, graph: Graph) -> Executor:
+        """One program: lower, schedule, compile, link."""
+        bindings = entry_plan(graph)
+        lowered = lower_graph(graph, replace(self.target.tiling, threads=self.costs.threads))
+        plan = schedule(lowered, self.costs, self.donation)
+        DebugPrinter(self.options.debug).scheduled(graph.name, plan.kernels)
+        unlinked = unlinked_program(plan, bindings)
+        code = loaded_code(self.compiler, unlinked.sources, perf_map=self.options.perf_map)
+        linked = link(unlinked, code, self.compiler.listings, self.running)
+        native = NativeExecutor(plan, linked, bindings)
+        return StepwiseExecutor(native) if self.stepwise else native
+
+
+# --- what is asked for ----------------------------------------------------------------------------
+
+
+def _checked(graph: Graph, choices: CompileOptions) -> frozenset[int]:
+    """The inputs that are donated. Refuses what an executor cannot do, or a cache cannot keep."""
+    EXECUTORS[choices.executor].check(graph, choices)
+    if choices.result_cache is not None:
+        refuse_effects(graph)
+    return donated_inputs(graph, choices.donate)
+
+
+def _checked_options(options: Options | None) -> Options:
+    if options is None:
+        return options_from_environment()
+    if not isinstance(options, Options):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError("options", repr(options), "an ash.Options")
+    return options
+
+
+def _donation(passed: Passed) -> Donation:
+    """Only what is one native call uses the memory that is given up."""
+    if runs_whole(passed.graph):
+        return passed.donation
+    assert not passed.donation.input_orders, "arrays are laid out for one native call"
+    return NOTHING_DONATED
 
 
 def _threads(executor: ExecutorName, options: Options, wanted: int) -> int:
@@ -90,39 +163,14 @@ def _threads(executor: ExecutorName, options: Options, wanted: int) -> int:
     return min(filter(None, (wanted, options.threads, machine().cpus)))
 
 
-def _maker(options: Options, choices: CompileOptions, donation: Donation) -> Make:
-    """What compiles a graph of kernels.
-
-    Costs choose between kernels that round differently, so deterministic programs take the same
-    ones everywhere.
-    """
-    running = RunOptions(
-        _threads(choices.executor, options, choices.threads),
-        wait_for_team=choices.wait_for_team,
-        memory_limit=choices.memory_limit,
-    )
-    target = target_for(options)
-    cpus = options.compile_jobs or machine().cpus
-    compiler = Compiler(target, cpus=cpus, cache=object_cache(options))
-    costs = (
-        MachineCosts()
-        if choices.deterministic
-        else machine_costs(options, running.threads, _as_probe(options))
-    )
-
-    def make(graph: Graph) -> Executor:
-        bindings = entry_plan(graph)
-        lowered = lower_graph(graph, replace(target.tiling, threads=costs.threads))
-        plan = schedule(lowered, costs, donation)
-        DebugPrinter(options.debug).scheduled(graph.name, plan.kernels)
-        made = assemble(plan, bindings, compiler, running, perf_map=options.perf_map)
-        native = NativeExecutor(plan, made, bindings)
-        return StepwiseExecutor(native) if choices.executor == "stepwise" else native
-
-    return make
-
-
 def _as_probe(options: Options) -> CompileGraph:
     """Compiles what costs are measured with: on one thread, with the costs that are given."""
     given = replace(options, calibrate=False)
     return lambda graph: compile_graph(graph, given, threads=1)
+
+
+def _remembering(graph: Graph, executor: Executor, choices: CompileOptions) -> Executor:
+    """With the cache of results that was chosen, if any."""
+    if choices.result_cache is None:
+        return executor
+    return with_result_cache(graph, executor, choices.result_cache)

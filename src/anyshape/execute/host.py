@@ -21,7 +21,7 @@ from anyshape.base.errors import AnyshapeError, FactViolationError, UnsupportedE
 from anyshape.execute.executor import ExecutableMemory, Executor, Out, RunCounter, StepRun, Steps
 from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.memory_limits import arrays_of_numpy
-from anyshape.execute.regions import HostStep, Make, RegionPlan, SegmentStep, Step, plan_graph
+from anyshape.execute.regions import HostStep, RegionPlan, SegmentStep, Step
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy
 from anyshape.ir.graph import Graph
@@ -45,9 +45,10 @@ _NOTHING = np.empty(0, np.bool_)
 class HostExecutor:
     """Runs a divided graph. Holds nothing of a call, so many threads may use it at once."""
 
-    def __init__(self, graph: Graph, make: Make) -> None:
-        self.plan = plan_graph(graph, make)
-        entry, *self._steps = self.plan.steps
+    def __init__(self, graph: Graph, plan: RegionPlan) -> None:
+        """`plan` is that of the graph: its programs are compiled."""
+        self.plan = plan
+        entry, *self._steps = plan.steps
         assert isinstance(entry, SegmentStep)
         self.entry = entry.executor
         self.capabilities = self.entry.capabilities
@@ -56,7 +57,7 @@ class HostExecutor:
         self._interpreter = Interpreter(graph.weights, graph.locations)
         self._counter = RunCounter()
         self._takes = tuple(isinstance(type_, TensorType) for type_ in graph.body.params)
-        typed = zip(self.plan.results, graph.results, strict=True)
+        typed = zip(plan.results, graph.results, strict=True)
         self._results = tuple(s for s, value in typed if isinstance(value.type, TensorType))
 
     def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:

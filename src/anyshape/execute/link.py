@@ -1,4 +1,4 @@
-"""A schedule and its machine code, put together into a program of the native runtime."""
+"""A schedule becomes a program of the native runtime: described, and linked with its code."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from itertools import accumulate
 import numpy as np
 
 from anyshape.base.errors import WeightMemoryError
-from anyshape.codegen.compiler import Compiler
 from anyshape.codegen.listings import Listings
-from anyshape.codegen.llvm.emitting import KERNEL
-from anyshape.execute.loaded_code import Origins, loaded_code
+from anyshape.codegen.llvm.emitting import KERNEL, IntegerModule
+from anyshape.execute.loaded_code import Loaded, Origins
 from anyshape.execute.memory_limits import arrays_of_numpy
+from anyshape.ir.inputs import tensor_inputs
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.types import Array
 from anyshape.loop import Kernel
 from anyshape.lower.packing import pack, unpack
 from anyshape.plan.buffers import NOTHING, BufferPlan, ConstantPlan
 from anyshape.plan.given_memory import outputs_of
-from anyshape.plan.schedule import Schedule, StepPlan, tensors
+from anyshape.plan.schedule import Schedule, StepPlan
 from anyshape.plan.shape_program import shape_program
 from anyshape.plan.words import (
     Cheapest,
@@ -53,7 +53,50 @@ from anyshape.sym import BindingPlan
 
 
 @dataclass(frozen=True)
-class Assembled:
+class UnlinkedProgram:
+    """A program without its code: everything that a schedule says, in words of level 2.
+
+    Compiling waits for all of it, because level 2's own code computes every word.
+    """
+
+    plan: Schedule
+    bindings: BindingPlan
+    words: Words
+    weights: Weights
+    constants: tuple[int, ...]
+    buffers: tuple[Buffer, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[Output, ...]
+    kernels: tuple[Kernel, ...]
+    level_2: IntegerModule
+
+    @property
+    def sources(self) -> list[Kernel | IntegerModule]:
+        """What is compiled: kernels that are not the runtime's own, and level 2, the last."""
+        return [*(kernel for kernel in self.kernels if not kernel.native), self.level_2]
+
+
+def unlinked_program(plan: Schedule, bindings: BindingPlan) -> UnlinkedProgram:
+    """Describes a schedule to the runtime, and puts its constants into memory."""
+    words, weights = Words(meaning=plan.sums), Weights(plan)
+    kernels = tuple(plan.kernels)
+    numbers = iter(range(len(kernels)))
+    return UnlinkedProgram(
+        plan,
+        bindings,
+        words,
+        weights,
+        tuple(map(weights.address, plan.constants)),
+        tuple(_buffer(buffer, words) for buffer in plan.buffers),
+        tuple(_step(step, numbers, words) for step in plan.steps),
+        _outputs(plan, words),
+        kernels,
+        shape_program(bindings, words),  # after everything that asks for words
+    )
+
+
+@dataclass(frozen=True)
+class LinkedProgram:
     """A program ready to run, and what it was made from."""
 
     program: Program
@@ -64,43 +107,27 @@ class Assembled:
     listings: Listings
 
 
-def assemble(
-    plan: Schedule,
-    bindings: BindingPlan,
-    compiler: Compiler,
-    options: RunOptions | None = None,
-    *,
-    perf_map: bool = False,
-) -> Assembled:
-    """Compiles, loads and links everything a schedule needs; see `Options.perf_map`."""
-    words = Words(meaning=plan.sums)
-    weights = _Weights(plan)
-    kernels = tuple(plan.kernels)
-    constants = tuple(map(weights.address, plan.constants))
-    buffers = tuple(_buffer(buffer, words) for buffer in plan.buffers)
-    numbers = iter(range(len(kernels)))
-    steps = tuple(_step(step, numbers, words) for step in plan.steps)
-    outputs = _outputs(plan, words)
-    generated = [kernel for kernel in kernels if not kernel.native]
-    sources = [*generated, shape_program(bindings, words)]  # all words are known
-    loaded = loaded_code(compiler, sources, perf_map=perf_map)
-    codes = loaded.codes
+def link(
+    made: UnlinkedProgram, code: Loaded, listings: Listings, options: RunOptions | None = None
+) -> LinkedProgram:
+    """Gives a program its code, which is that of its sources."""
+    codes = code.codes
     description = ProgramDescription(
         codes[-1].address("bind"),
         codes[-1].address("shape"),
-        len(bindings.steps),
-        len(words.numbers),
-        tuple(_addresses(kernels, codes)),
-        constants,
-        _inputs(plan),
-        outputs,
-        buffers,
-        steps,
-        plan.window,
+        len(made.bindings.steps),
+        len(made.words.numbers),
+        tuple(_addresses(made.kernels, codes)),
+        made.constants,
+        _inputs(made.plan),
+        made.outputs,
+        made.buffers,
+        made.steps,
+        made.plan.window,
     )
-    program = Program(description, (*codes, weights), options)
+    program = Program(description, (*codes, made.weights), options)
     code_bytes = sum(code.mapped_bytes for code in set(codes))
-    return Assembled(program, words, kernels, code_bytes, loaded.origins, compiler.listings)
+    return LinkedProgram(program, made.words, made.kernels, code_bytes, code.origins, listings)
 
 
 def _addresses(kernels: Sequence[Kernel], codes: Sequence[Code]) -> Iterator[int]:
@@ -110,7 +137,7 @@ def _addresses(kernels: Sequence[Kernel], codes: Sequence[Code]) -> Iterator[int
         yield native_kernel(kernel.native) if kernel.native else next(generated).address(KERNEL)
 
 
-class _Weights:
+class Weights:
     """Constants in memory, kept as long as the program.
 
     A weight is held once: the graph's store lets go of what is packed, and reads the panels.
@@ -193,11 +220,10 @@ def _block(step: StepPlan, workspaces: tuple[int, ...], words: Words) -> tuple[S
 
 
 def _inputs(plan: Schedule) -> tuple[Input, ...]:
-    pairs = zip(plan.graph.inputs, tensors(plan.graph), strict=True)
     orders = plan.donation.input_orders
     return tuple(
         Input(name, type_.dtype.numpy, type_.rank, orders.get(number, ()))
-        for number, (name, type_) in enumerate(pairs)
+        for number, (name, type_) in enumerate(tensor_inputs(plan.graph))
     )
 
 

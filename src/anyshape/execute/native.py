@@ -17,7 +17,7 @@ from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Out, Run, StepRun, Steps
 from anyshape.execute.input_errors import too_large
 from anyshape.execute.kernel_view import KernelView
-from anyshape.execute.link import Assembled
+from anyshape.execute.link import LinkedProgram
 from anyshape.execute.memory_limits import memory_error
 from anyshape.execute.specialization import Specialization, split_buffers, weights_bytes
 from anyshape.execute.tensors import shape_of
@@ -42,23 +42,23 @@ NATIVE: Final = Capabilities("native", threads=True)
 class NativeExecutor:
     """One program: every call is one native call, on a team of threads where that pays."""
 
-    def __init__(self, plan: Schedule, assembled: Assembled, bindings: BindingPlan) -> None:
+    def __init__(self, plan: Schedule, linked: LinkedProgram, bindings: BindingPlan) -> None:
         self.capabilities: Final = NATIVE
         self.plan = plan
-        self.assembled = assembled
+        self.linked = linked
         self.bindings = bindings
         self._symbols = [step.affine.symbol for step in bindings.steps]
         self._repeats = _repeats(plan.graph)
         # Without repeats it is the runtime's own function: one more Python call would be felt.
-        self.run: Run = self._run_repeated if self._repeats else assembled.program.run
+        self.run: Run = self._run_repeated if self._repeats else linked.program.run
 
     def _run_repeated(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
-        return self.results(self.assembled.program.run(arrays))
+        return self.results(self.linked.program.run(arrays))
 
     def run_within(
         self, arrays: Sequence[Any], limits: RunLimits, out: Out | None = None
     ) -> tuple[Array, ...]:
-        program = self.assembled.program
+        program = self.linked.program
         return self.results(program.run_within(arrays, limits, self.outputs_in(out)))
 
     def outputs_in(self, out: Out | None) -> Out | None:
@@ -83,11 +83,11 @@ class NativeExecutor:
     # --- level 2 ------------------------------------------------------------------------------
 
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:
-        native = self._at(sizes, self.assembled.program.specialize)
+        native = self._at(sizes, self.linked.program.specialize)
         return Specialization(self.plan, self._symbols, native)
 
     def reserve(self, sizes: Mapping[str, int]) -> None:
-        self._at(sizes, self.assembled.program.reserve)
+        self._at(sizes, self.linked.program.reserve)
 
     def _at(self, sizes: Mapping[str, int], act: Callable[[Sequence[int]], T]) -> T:
         """What `act` does with the binding; what it refuses, in the words of the model."""
@@ -104,21 +104,21 @@ class NativeExecutor:
     def beyond_limit(
         self, failure: MemoryRefusedError
     ) -> MemoryLimitError | InsufficientMemoryError:
-        program, name = self.assembled.program, self.plan.graph.name
+        program, name = self.linked.program, self.plan.graph.name
         return memory_error(failure, name, self._symbols, program)
 
     def trim(self) -> None:
-        self.assembled.program.trim()
+        self.linked.program.trim()
 
     # --- one step at a time -------------------------------------------------------------------
 
     def steps(self, arrays: Sequence[Any]) -> Steps:
         """The same kernels on the same memory, with a look at every value in between."""
-        stepper = self.assembled.program.stepwise(arrays, keep_donated=True)
+        stepper = self.linked.program.stepwise(arrays, keep_donated=True)
         in_memory = self.plan.donation.as_in_memory
         shapes = [in_memory(number, shape_of(array)) for number, array in enumerate(arrays)]
         sizes = self.bindings.solve(shapes)
-        named = zip(self.plan.steps, self.assembled.program.description.steps, strict=True)
+        named = zip(self.plan.steps, self.linked.program.description.steps, strict=True)
         for number, (step, described) in enumerate(named):
             spent = stepper.step()
             yield StepRun(number, described.name, step.node, spent, _values(stepper, step, sizes))
@@ -128,20 +128,20 @@ class NativeExecutor:
 
     @property
     def threads(self) -> int:
-        return self.assembled.program.threads
+        return self.linked.program.threads
 
     def metrics(self) -> Metrics:
-        return self.assembled.program.metrics()
+        return self.linked.program.metrics()
 
     def memory(self) -> ExecutableMemory:
         metrics = self.metrics()
         weights = weights_bytes(self.plan)
-        code = self.assembled.code_bytes
+        code = self.linked.code_bytes
         return ExecutableMemory(weights, code, metrics.bytes, metrics.idle_arena_bytes)
 
     @property
     def kernels(self) -> tuple[KernelView, ...]:
-        listings = self.assembled.listings
+        listings = self.linked.listings
         return tuple(
             KernelView(step.name, way.variant.name, step.ops, way.variant.kernel, listings)
             for step in self.plan.steps
@@ -149,9 +149,9 @@ class NativeExecutor:
         )
 
     def kernel_summary(self) -> KernelSummary:
-        distinct = {kernel.as_text() for kernel in self.assembled.kernels}
+        distinct = {kernel.as_text() for kernel in self.linked.kernels}
         steps, text_bytes = len(self.plan.steps), sum(map(len, distinct))
-        code_bytes, origins = self.assembled.code_bytes, self.assembled.origins
+        code_bytes, origins = self.linked.code_bytes, self.linked.origins
         where = (origins.memory, origins.disk, origins.compiled)
         return KernelSummary(steps, len(distinct), text_bytes, code_bytes, *where)
 

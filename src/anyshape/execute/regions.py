@@ -29,8 +29,8 @@ from anyshape.passes.native_forms import is_source
 from anyshape.passes.segments import facts_inside, tensor_params
 from anyshape.sym import Dim, Fact, Facts, Symbol
 
-Make = Callable[[Graph], Executor]
-"""Compiles a graph of kernels."""
+CompileProgram = Callable[[Graph], Executor]
+"""Makes one native program of a graph of kernels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +82,22 @@ class RegionPlan:
                     yield from inner.segments
 
 
-def plan_graph(graph: Graph, make: Make) -> RegionPlan:
-    """The plan of a divided graph. Its first step is the entry, which checks the inputs."""
-    return _Planner(graph, graph.body, Facts(), make).plan()
+def plan_graph(graph: Graph, compile_program: CompileProgram) -> RegionPlan:
+    """The plan of a divided graph, its segments compiled. Its first step is the entry, which checks
+    the inputs."""
+    return _Planner(graph, graph.body, Facts(), compile_program).plan()
 
 
 class _Planner:
     """The plan of one region; `outer` are the facts around it."""
 
-    def __init__(self, graph: Graph, region: Region, outer: Facts, make: Make) -> None:
+    def __init__(
+        self, graph: Graph, region: Region, outer: Facts, compile_program: CompileProgram
+    ) -> None:
         self.graph = graph
         self.region = region
         self.facts = facts_inside(region, outer)
-        self.make = make
+        self.compile_program = compile_program
         self.numbers = count()
         self.slots: dict[Value, int] = {}
         self.waiting = region.facts.facts
@@ -152,7 +155,8 @@ class _Planner:
         names = tuple(name for name, type_ in named if isinstance(type_, TensorType))
         graph = replace(self.graph, inputs=names, body=replace(body, facts=facts))
         operands = tuple(_position(value.node) for value in params)
-        return SegmentStep(self.make(graph), _axes(graph), operands, (), self._results(node))
+        program = self.compile_program(graph)
+        return SegmentStep(program, _axes(graph), operands, (), self._results(node))
 
     def _segment(self, node: Node) -> SegmentStep:
         body = node.regions[0]
@@ -162,14 +166,17 @@ class _Planner:
         known = _about(self.facts, body.symbols)
         graph = replace(self.graph, inputs=names, body=replace(body, params=params, facts=known))
         operands, results = self._operands(node), self._results(node)
-        return SegmentStep(self.make(graph), _axes(graph), operands, told, results)
+        return SegmentStep(self.compile_program(graph), _axes(graph), operands, told, results)
 
     def _host(self, node: Node) -> HostStep:
-        inner = (_Planner(self.graph, r, self.facts, self.make).plan() for r in node.regions)
+        inner = tuple(map(self._inner_plan, node.regions))
         operands = self._operands(node)
         self.unknown.difference_update(late.symbol for late in node.late)
         facts = self._decided() if node.late else ()
-        return HostStep(node, tuple(inner), operands, self._results(node), facts)
+        return HostStep(node, inner, operands, self._results(node), facts)
+
+    def _inner_plan(self, region: Region) -> RegionPlan:
+        return _Planner(self.graph, region, self.facts, self.compile_program).plan()
 
     def _operands(self, node: Node) -> tuple[int, ...]:
         return tuple(self.slots[value] for value in node.operands)

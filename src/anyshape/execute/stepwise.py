@@ -40,7 +40,7 @@ class StepwiseExecutor:
     def run_within(
         self, arrays: Sequence[Any], limits: RunLimits, out: Out | None = None
     ) -> tuple[Array, ...]:
-        program, given = self._native.assembled.program, self._native.outputs_in(out)
+        program, given = self._native.linked.program, self._native.outputs_in(out)
         stepper = program.stepwise(arrays, limits.memory_limit, given)
         while stepper.next_step is not None:
             stepper.step(limits)

@@ -28,7 +28,6 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import PARAM, param_index
 from anyshape.ir.rewrite import Decision
-from anyshape.ir.types import TensorType
 from anyshape.loop import Kernel
 from anyshape.loop.removable_copies import without_copy
 from anyshape.ops.source import ConstantAttrs
@@ -191,7 +190,3 @@ def _without_copy(step: StepPlan, operand: int, result: int) -> StepPlan:
     variant = replace(variant, variant=replace(variant.variant, kernel=kernel))
     costed = replace(step.costed, variants=(variant,))
     return replace(step, lowered=replace(step.lowered, kernel=kernel), costed=costed)
-
-
-def tensors(graph: Graph) -> list[TensorType]:
-    return [type_ for type_ in graph.body.params if isinstance(type_, TensorType)]

@@ -27,7 +27,7 @@ def test_a_graph_without_host_nodes_is_one_program() -> None:
     graph = parse("graph f(x: f32[n]) -> f32[n] {\n  %0 = exp(x)\n  return %0\n}")
     executor = ash.compile(graph, strict=True).executor
     assert isinstance(executor, NativeExecutor)
-    assert executor.run == executor.assembled.program.run, "nothing of Python is in between"
+    assert executor.run == executor.linked.program.run, "nothing of Python is in between"
 
 
 def test_strict_names_every_host_node_and_its_places() -> None:

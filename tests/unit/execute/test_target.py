@@ -79,7 +79,7 @@ def test_a_machine_without_avx_gets_code_without_it(monkeypatch: pytest.MonkeyPa
 def test_a_program_runs_on_what_was_chosen(isa: str):
     executable = ash.compile(product, options=Options(isa=isa))
     assert isinstance(executable.executor, NativeExecutor)
-    scratch = [buffer for k in executable.executor.assembled.kernels for buffer in k.scratch]
+    scratch = [buffer for k in executable.executor.linked.kernels for buffer in k.scratch]
     assert {buffer.shape[-1].constant for buffer in scratch} == {tiling_for(isa).columns(f32)}
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(13, 7)), rng.normal(size=(7, 21))

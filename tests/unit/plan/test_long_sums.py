@@ -1,6 +1,5 @@
 """Long sums in level 2: made of other sums, written once, and right."""
 
-import itertools
 import re
 from typing import Any
 
@@ -10,7 +9,8 @@ from tests.unit.plan.planning import scheduled
 
 import anyshape as ash
 from anyshape.base.errors import AnyshapeError
-from anyshape.execute.link import _buffer, _outputs, _step  # pyright: ignore[reportPrivateUsage]
+from anyshape.execute.link import unlinked_program
+from anyshape.ir.inputs import entry_plan
 from anyshape.passes import PASSES, run_passes
 from anyshape.plan.long_sums import HeldSums, SumNames, Sums, numbers_in_order, taken_apart
 from anyshape.plan.shape_program import MOST_LINES, shape_text
@@ -93,12 +93,7 @@ def lines_of_level_2(count: int) -> int:
 
     function.__annotations__ = {"x": ash.f32["n"]}
     plan = scheduled(run_passes(ash.jit(function).graph, PASSES).graph)
-    words, kernels = Words(meaning=plan.sums), itertools.count()
-    for buffer in plan.buffers:
-        _buffer(buffer, words)
-    for step in plan.steps:
-        _step(step, kernels, words)
-    _outputs(plan, words)
+    words = unlinked_program(plan, entry_plan(plan.graph)).words
     return shape_text([Symbol("n")], words).count("\n")
 
 

@@ -87,7 +87,7 @@ def words_text(graph: Graph) -> str:
     executor = ash.compile(graph).executor
     assert isinstance(executor, NativeExecutor)
     symbols = [step.affine.symbol for step in executor.bindings.steps]
-    return shape_text(symbols, executor.assembled.words)
+    return shape_text(symbols, executor.linked.words)
 
 
 def shrinking(layers: int) -> Graph:
