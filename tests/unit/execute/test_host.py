@@ -1,6 +1,7 @@
 """Graphs with host nodes: what is divided, what is refused, what is checked when."""
 
 import os
+from typing import cast
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from anyshape.base.errors import FactViolationError, RankMismatchError, Unsuppor
 from anyshape.execute import Executable
 from anyshape.execute.host import HostExecutor
 from anyshape.execute.native import NativeExecutor
-from anyshape.execute.regions import HostStep, SegmentStep, Step
-from anyshape.ir import evaluate, parse
+from anyshape.execute.regions import HostStep, SegmentStep, Step, plan_graph
+from anyshape.ir import Graph, evaluate, parse
+from anyshape.passes import PASSES, run_passes
+from anyshape.passes.native_forms import is_host
 
 
 def host(executable: Executable) -> HostExecutor:
@@ -151,3 +154,22 @@ def test_reports_are_of_all_segments() -> None:
     assert executable.executor.kernel_summary().steps == 3
     assert sum(segment.kernel_summary().steps for segment in segments) == 3
     assert executable.memory().code == sum(s.memory().code for s in segments)
+
+
+# --- constructors compile nothing -----------------------------------------------------------------
+
+
+def test_every_segment_is_compiled_before_there_is_an_executor() -> None:
+    passed = run_passes(parse(LATE), PASSES).graph
+    compiled: list[str] = []
+
+    def compile_program(graph: Graph) -> NativeExecutor:
+        assert not [node for node in graph.nodes() if is_host(node)], "kernels and sources only"
+        compiled.append(graph.as_text())
+        return cast(NativeExecutor, host(ash.compile(parse(LATE))).entry)
+
+    plan = plan_graph(passed, compile_program)
+    assert len(compiled) == len(list(plan.segments)) == 2
+    executor = HostExecutor(passed, plan)
+    assert executor.plan is plan
+    assert len(compiled) == 2
