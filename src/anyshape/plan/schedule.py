@@ -153,7 +153,7 @@ def _prefix_buffers(
     donation: Donation,
 ) -> dict[int, int]:
     """Buffers of inputs by those of the outputs that begin there."""
-    params = (row.value for row in tables.numbers if row.value.node.op is PARAM)
+    params = (value for value, _ in tables.numbers if value.node.op is PARAM)
     donated = [value for value in params if param_index(value.node) in donation.inputs]
     appends = given.appended.values()
     continued = {tables.number(a.result()): tables.number(a.operands[0]) for a in appends}

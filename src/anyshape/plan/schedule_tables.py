@@ -69,13 +69,13 @@ class Tables:
 
     buffers: tuple[BufferRow, ...]
     steps: tuple[StepRow, ...]
-    numbers: Mapping[ValueBuffer, int]
+    numbers: Mapping[tuple[Value, Packing | None], int]
     aliases: Mapping[int, tuple[int, Dim]]
     appended: Mapping[int, int]
 
     def number(self, value: Value) -> int:
         """The buffer of a value in its own order."""
-        return self.numbers[ValueBuffer(value)]
+        return self.numbers[value, None]
 
     def value(self, number: int) -> Value:
         """What a buffer holds that is no workspace."""
@@ -120,13 +120,12 @@ class _Builder:
     def __init__(self) -> None:
         self.buffers: list[BufferRow] = []
         self.steps: list[StepRow] = []
-        self.numbers: dict[ValueBuffer, int] = {}
+        self.numbers: dict[tuple[Value, Packing | None], int] = {}
 
     def number(self, value: Value, packing: Packing | None = None) -> int:
-        row = ValueBuffer(value, packing)
-        number = self.numbers.setdefault(row, len(self.buffers))
+        number = self.numbers.setdefault((value, packing), len(self.buffers))
         if number == len(self.buffers):
-            self.buffers.append(row)
+            self.buffers.append(ValueBuffer(value, packing))
         return number
 
     def add_step(self, node: Node, kernel: LoweredKernel, costed: CostedVariants) -> None:

@@ -6,7 +6,7 @@ may be contracted, and a vectorised loop may reorder its reductions.
 
 Buffers do not overlap, except that a written buffer may be the very memory of one whose elements
 are all read before they are written: in the same iteration, or in a loop that is over, as
-`plan/accesses.py` proves. Hence nothing here may tell LLVM that pointers differ, or store an
+`loop/accesses.py` proves. Hence nothing here may tell LLVM that pointers differ, or store an
 element twice.
 
 Words:
