@@ -48,7 +48,7 @@ def traced(model: Model) -> Any:
     if isinstance(model, TorchModel):
         from benchmarks.harness.module_engines import captured
 
-        return captured(model).imported.graph
+        return captured(model).program.graph
     assert isinstance(model, WrittenModel), model
     return _traced(model)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from benchmarks.harness.engines import traced
 from benchmarks.harness.model import TorchModel
 from benchmarks.harness.module_engines import Anyshape, Torch
 from benchmarks.harness.roofline import Roofline
@@ -34,6 +35,11 @@ def test_anyshape_agrees_with_torch(model, bindings):
         wanted = result_of(torch_engine, model, binding)
         for _ in range(2):  # what a call was given, it may not spoil
             require_close(result_of(ours, model, binding), wanted)
+
+
+def test_a_module_as_a_graph_has_the_axes_of_its_signature():
+    graph = traced(Moe(4, active=2, width=8, hidden=8))
+    assert [str(type_) for type_ in graph.body.params] == ["f32[tokens, 8]"]
 
 
 def test_steps_are_a_text_token_by_token():
