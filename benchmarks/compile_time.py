@@ -100,19 +100,19 @@ def level_1(model: Encoder, folder: str) -> Seconds:
     watch, started = Stopwatch(), time.perf_counter()
     with watch.stage("import"):
         from anyshape.codegen.cache import ObjectCache
-        from anyshape.codegen.compiler import Compiler
+        from anyshape.codegen.target import Setup
         from anyshape.execute.link import link, unlinked_program
-        from anyshape.execute.loaded_code import loaded_code
         from anyshape.execute.target import target_for
         from anyshape.families.lower_graph import lower_graph
         from anyshape.ir.inputs import entry_plan
         from anyshape.passes import PASSES, run_passes
         from anyshape.plan.schedule import schedule
-        from anyshape.runtime import machine
+        from anyshape.runtime import load_code, machine
     with watch.stage("trace"):
         graph = traced(model)
     target = target_for()
-    compiler = Compiler(target, cpus=machine().cpus, cache=ObjectCache(Path(folder)))
+    setup = Setup(load_code, machine().cpus, ObjectCache(Path(folder)))
+    generator = target.generator(setup)
     with watch.stage("passes"):
         graph = run_passes(graph, PASSES).graph
     with watch.stage("lower"):
@@ -122,9 +122,9 @@ def level_1(model: Encoder, folder: str) -> Seconds:
     with watch.stage("level 2"):
         unlinked = unlinked_program(plan, entry_plan(graph))
     with watch.stage("code"):
-        code = loaded_code(compiler, unlinked.sources)
+        code = generator.code(unlinked.sources)
     with watch.stage("link"):
-        link(unlinked, code, compiler.listings)
+        link(unlinked, code, target)
     distinct = len(set(code.codes)) - 1  # level 2 is no kernel
     wall = time.perf_counter() - started
     return {

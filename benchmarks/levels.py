@@ -129,13 +129,13 @@ def threads(session: Session, title: str) -> None:
 def kernel_seconds(model: Model, folder: str) -> tuple[list[float], list[float]]:
     """For each distinct kernel of a model: through LLVM, and from a cache on disk."""
     from anyshape.codegen.cache import ObjectCache
-    from anyshape.codegen.compiler import Compiler
+    from anyshape.codegen.llvm.compiler import Compiler
     from anyshape.execute.target import target_for
     from anyshape.runtime import load_code
 
     kernels = executable(model).executor.linked.kernels
     spent: tuple[list[float], list[float]] = ([], [])
-    target = target_for()
+    target = target_for().llvm
     for times in spent:
         for kernel in dict.fromkeys(kernels):
             start = time.perf_counter()

@@ -172,7 +172,7 @@ def assembly(kernel: Kernel) -> str:
     """What LLVM makes of it on this machine."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    target = target_for(ash.Options())
+    target = target_for(ash.Options()).llvm
     machine = llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),

@@ -23,6 +23,7 @@ import pytest
 from tests.unit.plan.planning import scheduled
 
 from anyshape.cli.opt import by_name, passes_of
+from anyshape.codegen.llvm.isa import INSTRUCTION_SETS
 from anyshape.execute.donation import donated_inputs
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightStore
@@ -31,7 +32,6 @@ from anyshape.ir.verify import verify
 from anyshape.loop import Kernel
 from anyshape.loop.parser import parse_kernel
 from anyshape.loop.verify import verify_kernel
-from anyshape.lower.tiling import tiling_for
 from anyshape.passes import run_passes
 from anyshape.plan.schedule import StepPlan
 from anyshape.sym import Fact
@@ -89,7 +89,7 @@ def kernel_texts(graph: Graph, isa: str) -> str:
     """Each kernel below a comment that names its step, and its variant if there are several."""
     return "\n".join(
         f"# {_title(step, way.variant.name)}\n{kernel_text(way.variant.kernel)}"
-        for step in scheduled(graph, tiling_for(isa)).steps
+        for step in scheduled(graph, INSTRUCTION_SETS[isa].tiling).steps
         for way in step.variants
     )
 

@@ -19,9 +19,7 @@ from tests.guard.models import FAMILIES
 from tests.unit.codegen.emit.memory import guarded
 from tests.unit.plan.planning import scheduled
 
-from anyshape.codegen.compiler import Compiler
 from anyshape.codegen.llvm.emitting import KERNEL
-from anyshape.execute.loaded_code import loaded_code
 from anyshape.execute.target import target_for
 from anyshape.ir.graph import Graph
 from anyshape.ir.types import DType
@@ -31,7 +29,7 @@ from anyshape.loop.printer import kernel_text
 from anyshape.loop.verify import verify_kernel
 from anyshape.lower.tiling import Tiling
 from anyshape.passes import PASSES, run_passes
-from anyshape.runtime.code import native_kernel
+from anyshape.runtime.code import load_code, native_kernel
 from anyshape.sym import Axis, Dim, Symbol
 
 SIZES = (1, 7, 67, 131)
@@ -124,7 +122,7 @@ def run(
 def entries_of(kernels: Sequence[Kernel]) -> list[Any]:
     """The kernels' functions: compiled, and then they keep their code, or the runtime's own."""
     made = [kernel for kernel in kernels if not kernel.native]
-    codes = iter(loaded_code(Compiler(TARGET), made).codes)
+    codes = iter(TARGET.generator(Setup(load_code)).code(made).codes)
     entries: list[Any] = []
     for kernel in kernels:
         code = None if kernel.native else next(codes)

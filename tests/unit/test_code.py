@@ -397,10 +397,10 @@ def test_cached_code_runs_without_llvm(tmp_path: Path):
 import ctypes, sys
 from pathlib import Path
 from anyshape.codegen.cache import ObjectCache
-from anyshape.codegen.compiler import Compiler
+from anyshape.codegen.llvm.compiler import Compiler
 from anyshape.execute.target import target_for
 from anyshape.runtime import load_code
-compiler = Compiler(target_for(), cache=ObjectCache(Path(sys.argv[1])))
+compiler = Compiler(target_for().llvm, cache=ObjectCache(Path(sys.argv[1])))
 code = load_code(compiler.compile([sys.argv[2]])[0])
 value = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(code.address("square"))(7)
 print(value, "llvmlite" in sys.modules)

@@ -127,4 +127,8 @@ def _begin_child() -> None:
     _give_all()
 
 
+LOADING = call_lock()
+"""Held while modules are imported that are not imported from the start: a child would wait for ever
+for one that another thread was importing."""
+
 os.register_at_fork(before=_take_all, after_in_parent=_give_all, after_in_child=_begin_child)

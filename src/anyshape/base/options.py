@@ -7,6 +7,7 @@
 | ANYSHAPE_CALIBRATE    | `0` takes costs as given instead of measuring this machine once         |
 | ANYSHAPE_COMPILE_JOBS | the most processes that compile. Default: the CPUs it is allowed        |
 | ANYSHAPE_THREADS      | the most threads that the process uses. Default: the same               |
+| ANYSHAPE_TARGET       | what runs kernels: native, interpreter (`codegen/targets.py`)           |
 | ANYSHAPE_ISA          | instruction set of kernels: avx512, avx2, sse2, neon. Default: the best |
 | ANYSHAPE_DEBUG        | 1 to 4: what compiling shows on stderr (`observe/debug.py`). Default: 0 |
 | ANYSHAPE_WITHOUT      | passes that are left out, by name: `fuse,narrowing`                     |
@@ -40,6 +41,7 @@ class Options:
     perf_map: bool = False
     threads: int = 0  # the most that any Executable may use; 0: the CPUs allowed to the process
     compile_jobs: int = 0  # the most processes that compile, this one included; 0: one per CPU
+    target: str = "native"  # what runs kernels, by its name in `codegen/targets.py`
     isa: str = ""  # instruction set of kernels, one that the CPU executes; "": the best of them
     debug: int = 0  # how much compiling shows on stderr: passes, decisions, graphs, kernels
     without: tuple[str, ...] = ()  # passes that are left out, by name
@@ -81,6 +83,7 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
         threads=_count(environment, "ANYSHAPE_THREADS", "a number of threads"),
         compile_jobs=_count(environment, "ANYSHAPE_COMPILE_JOBS", "a number of processes"),
         perf_map=_switch(environment, "ANYSHAPE_PERF_MAP"),
+        target=environment.get("ANYSHAPE_TARGET") or "native",
         isa=_one_of(environment, "ANYSHAPE_ISA", ISAS),
         debug=_digit(environment, "ANYSHAPE_DEBUG", 4),
         without=_names(environment, "ANYSHAPE_WITHOUT"),

@@ -20,10 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from anyshape.base.options import DEFAULT_CACHE_BYTES, Options
-from anyshape.codegen.llvm.compile import Tuning
-from anyshape.codegen.llvm.emitting import Source, source_text
-from anyshape.codegen.llvm.target import Target
-from anyshape.codegen.llvm.toolchain import toolchain_identity
 from anyshape.codegen.private_folder import (
     PARTIAL_SUFFIX,
     open_private_folder,
@@ -40,16 +36,6 @@ _HEADER = struct.Struct("<8sI32s32s")  # magic, version, key, hash of the code
 _MAGIC = b"anyshape"
 _SUFFIX = ".o"
 _ABANDONED_SECONDS = 3600  # a partial file this old belongs to a process that died
-
-
-def object_key(source: Source, target: Target, tuning: Tuning) -> str:
-    """Hexadecimal; equal only for equal code. Nothing is emitted for it."""
-    digest = hashlib.sha256()
-    kind, text = type(source).__name__, source_text(source)
-    for part in (FORMAT_VERSION, toolchain_identity(), repr(target), repr(tuning), kind, text):
-        encoded = str(part).encode()
-        digest.update(struct.pack("<Q", len(encoded)) + encoded)
-    return digest.hexdigest()
 
 
 @dataclass(slots=True)

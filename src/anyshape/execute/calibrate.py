@@ -22,7 +22,7 @@ import numpy as np
 from anyshape.base.fork_lock import WorkLock
 from anyshape.base.options import Options
 from anyshape.codegen.private_folder import open_private_folder, own_folder, read_file, write_file
-from anyshape.execute.target import target_for
+from anyshape.codegen.target import Target
 from anyshape.ir.graph import Graph
 from anyshape.ir.text.parser import parse
 from anyshape.plan.costs import MachineCosts
@@ -38,12 +38,13 @@ CompileGraph = Callable[[Graph], Run]
 _LOG = logging.getLogger(__name__)
 
 
-def machine_costs(options: Options, threads: int, compile_graph: CompileGraph) -> MachineCosts:
+def machine_costs(
+    options: Options, target: Target, threads: int, compile_graph: CompileGraph
+) -> MachineCosts:
     """This machine's constants for so many threads. `compile_graph` must not ask for them."""
     known = DEFAULTS
-    if options.calibrate and options.cache_dir is not None:
-        isa = target_for(options).isa
-        known = _kept_or_measured(options.cache_dir, isa, compile_graph)
+    if options.calibrate and options.cache_dir is not None and target.is_measured:
+        known = _kept_or_measured(options.cache_dir, target.isa, compile_graph)
     return replace(known, threads=threads, cache_bytes=_cache_bytes())
 
 

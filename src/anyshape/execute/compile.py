@@ -3,7 +3,7 @@
     passes     a graph of kernels, with host nodes between them       passes/pipeline.py
     lower      the kernels of each program as loops                   families/lower_graph.py
     schedule   steps, waits and who shares memory                     plan/schedule.py
-    compile    machine code, found or made                            execute/loaded_code.py
+    compile    code of the target, found or made                      codegen/target.py
     link       a program of the runtime                               execute/link.py
 
 A graph without host nodes is one program. One with them is several, which a `HostExecutor` runs in
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Unpack
 
 from anyshape.base.errors import OptionError
 from anyshape.base.options import Options, options_from_environment
 from anyshape.codegen.cache import object_cache
-from anyshape.codegen.compiler import Compiler
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.target import Generator, Setup, Target
 from anyshape.execute.caching_executor import refuse_effects, with_result_cache
 from anyshape.execute.calibrate import CompileGraph, machine_costs
 from anyshape.execute.capabilities import Capabilities
@@ -30,7 +30,6 @@ from anyshape.execute.executable import Executable
 from anyshape.execute.executor import Executor
 from anyshape.execute.host import HostExecutor, refuse_host_nodes
 from anyshape.execute.link import link, unlinked_program
-from anyshape.execute.loaded_code import loaded_code
 from anyshape.execute.native import NATIVE, NativeExecutor
 from anyshape.execute.reference import REFERENCE, ReferenceExecutor
 from anyshape.execute.regions import plan_graph
@@ -46,6 +45,7 @@ from anyshape.passes.native_forms import runs_whole
 from anyshape.plan.costs import MachineCosts
 from anyshape.plan.schedule import schedule
 from anyshape.runtime import machine
+from anyshape.runtime.code import load_code
 from anyshape.runtime.options import RunOptions
 
 EXECUTORS: Final[Mapping[ExecutorName, Capabilities]] = {
@@ -89,7 +89,7 @@ class ProgramCompiler:
     """Compiles graphs of kernels, each to one program, for one target and one machine."""
 
     target: Target
-    compiler: Compiler
+    generator: Generator
     costs: MachineCosts
     donation: Donation
     running: RunOptions
@@ -100,21 +100,22 @@ class ProgramCompiler:
     def of(options: Options, choices: CompileOptions, donation: Donation) -> ProgramCompiler:
         """Costs choose between kernels that round differently, so deterministic programs take the
         same ones everywhere."""
+        target = target_for(options)
         running = RunOptions(
-            _threads(choices.executor, options, choices.threads),
+            _threads(choices.executor, options, choices.threads, target),
             wait_for_team=choices.wait_for_team,
             memory_limit=choices.memory_limit,
         )
-        target = target_for(options)
+        load = partial(load_code, perf_map=options.perf_map)
         jobs = options.compile_jobs or machine().cpus
-        compiler = Compiler(target, cpus=jobs, cache=object_cache(options))
+        generator = target.generator(Setup(load, jobs, object_cache(options)))
         costs = (
             MachineCosts()
             if choices.deterministic
-            else machine_costs(options, running.threads, _as_probe(options))
+            else machine_costs(options, target, running.threads, _as_probe(options))
         )
         stepwise = choices.executor == "stepwise"
-        return ProgramCompiler(target, compiler, costs, donation, running, stepwise, options)
+        return ProgramCompiler(target, generator, costs, donation, running, stepwise, options)
 
     def executor(self, graph: Graph) -> Executor:
         """One program: lower, schedule, compile, link."""
@@ -123,8 +124,8 @@ class ProgramCompiler:
         plan = schedule(lowered, self.costs, self.donation)
         DebugPrinter(self.options.debug).scheduled(graph.name, plan.kernels)
         unlinked = unlinked_program(plan, bindings)
-        code = loaded_code(self.compiler, unlinked.sources, perf_map=self.options.perf_map)
-        linked = link(unlinked, code, self.compiler.listings, self.running)
+        code = self.generator.code(unlinked.sources)
+        linked = link(unlinked, code, self.target, self.running)
         native = NativeExecutor(plan, linked, bindings)
         return StepwiseExecutor(native) if self.stepwise else native
 
@@ -156,11 +157,11 @@ def _donation(passed: Passed) -> Donation:
     return NOTHING_DONATED
 
 
-def _threads(executor: ExecutorName, options: Options, wanted: int) -> int:
-    """What is asked for, as far as executor, process and machine allow it."""
+def _threads(executor: ExecutorName, options: Options, wanted: int, target: Target) -> int:
+    """What is asked for, as far as executor, process, target and machine allow it."""
     if executor == "stepwise":
         return 1
-    return min(filter(None, (wanted, options.threads, machine().cpus)))
+    return min(filter(None, (wanted, options.threads, target.most_threads, machine().cpus)))
 
 
 def _as_probe(options: Options) -> CompileGraph:

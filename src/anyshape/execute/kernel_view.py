@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from anyshape.codegen.listings import Listings
+from anyshape.codegen.target import Target
 from anyshape.loop import Kernel
 
 
@@ -20,12 +20,12 @@ class KernelView:
     variant: str  # which way; level 2 takes the cheapest where a step has several
     ops: tuple[str, ...]
     kernel: Kernel = field(repr=False)
-    listings: Listings = field(repr=False)
+    target: Target = field(repr=False)
 
     @property
     def isa(self) -> str:
         """The instruction set that its vectors are written for."""
-        return self.listings.target.isa
+        return self.target.isa
 
     def as_text(self) -> str:
         """The loop nest; `anyshape.loop.parser` reads it back."""
@@ -33,11 +33,12 @@ class KernelView:
 
     def llvm(self, *, optimized: bool = False) -> str:
         """LLVM IR as it is emitted for the Executable's target, or as LLVM's passes leave it."""
-        return self.listings.llvm(self.kernel, optimized=optimized)
+        form = "optimized LLVM text" if optimized else "LLVM text"
+        return self.target.listing(self.kernel, form)
 
     def assembly(self) -> str:
         """The target's instructions."""
-        return self.listings.assembly(self.kernel)
+        return self.target.listing(self.kernel, "assembly")
 
     def __str__(self) -> str:
         return self.as_text()

@@ -11,20 +11,13 @@ from itertools import accumulate
 import numpy as np
 
 from anyshape.base.errors import WeightMemoryError
-from anyshape.codegen.listings import Listings
-from anyshape.codegen.llvm.emitting import KERNEL, IntegerModule
-from anyshape.execute.loaded_code import Loaded, Origins
+from anyshape.codegen.target import BIND, KERNEL, SHAPE, Code, Loaded, Origins, Target
 from anyshape.execute.memory_limits import arrays_of_numpy
 from anyshape.ir.inputs import tensor_inputs
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.types import Array
-from anyshape.loop import Kernel
-from anyshape.lower.packing import pack, unpack
-from anyshape.plan.buffers import NOTHING, BufferPlan, ConstantPlan
-from anyshape.plan.given_memory import outputs_of
-from anyshape.plan.schedule import Schedule, StepPlan
-from anyshape.plan.shape_program import shape_program
-from anyshape.plan.words import (
+from anyshape.level2 import ShapeProgram, shape_program
+from anyshape.level2.words import (
     Cheapest,
     Estimate,
     Formula,
@@ -33,6 +26,11 @@ from anyshape.plan.words import (
     Words,
     in_own_sizes,
 )
+from anyshape.loop import Kernel
+from anyshape.lower.packing import pack, unpack
+from anyshape.plan.buffers import NOTHING, BufferPlan, ConstantPlan
+from anyshape.plan.given_memory import outputs_of
+from anyshape.plan.schedule import Schedule, StepPlan
 from anyshape.program import (
     Address,
     Buffer,
@@ -45,7 +43,8 @@ from anyshape.program import (
     Word,
     with_numbers,
 )
-from anyshape.runtime.code import Code, native_kernel
+from anyshape.runtime.code import native_kernel
+from anyshape.runtime.guarded import program_of
 from anyshape.runtime.machine import lacking_memory
 from anyshape.runtime.options import RunOptions
 from anyshape.runtime.program import Program
@@ -68,10 +67,10 @@ class UnlinkedProgram:
     steps: tuple[Step, ...]
     outputs: tuple[Output, ...]
     kernels: tuple[Kernel, ...]
-    level_2: IntegerModule
+    level_2: ShapeProgram
 
     @property
-    def sources(self) -> list[Kernel | IntegerModule]:
+    def sources(self) -> list[Kernel | ShapeProgram]:
         """What is compiled: kernels that are not the runtime's own, and level 2, the last."""
         return [*(kernel for kernel in self.kernels if not kernel.native), self.level_2]
 
@@ -104,19 +103,19 @@ class LinkedProgram:
     kernels: tuple[Kernel, ...]
     code_bytes: int  # of the code's pages, each counted once
     origins: Origins
-    listings: Listings
+    target: Target
 
 
 def link(
-    made: UnlinkedProgram, code: Loaded, listings: Listings, options: RunOptions | None = None
+    made: UnlinkedProgram, code: Loaded, target: Target, options: RunOptions | None = None
 ) -> LinkedProgram:
-    """Gives a program its code, which is that of its sources."""
+    """Gives a program its code, which is that of its sources for the target."""
     codes = code.codes
     description = ProgramDescription(
-        codes[-1].address("bind"),
-        codes[-1].address("shape"),
+        codes[-1].address(BIND),
+        codes[-1].address(SHAPE),
         len(made.bindings.steps),
-        len(made.words.numbers),
+        made.level_2.words.count,
         tuple(_addresses(made.kernels, codes)),
         made.constants,
         _inputs(made.plan),
@@ -125,9 +124,9 @@ def link(
         made.steps,
         made.plan.window,
     )
-    program = Program(description, (*codes, made.weights), options)
+    program = program_of(description, (*codes, made.weights), options, target.guard)
     code_bytes = sum(code.mapped_bytes for code in set(codes))
-    return LinkedProgram(program, made.words, made.kernels, code_bytes, code.origins, listings)
+    return LinkedProgram(program, made.words, made.kernels, code_bytes, code.origins, target)
 
 
 def _addresses(kernels: Sequence[Kernel], codes: Sequence[Code]) -> Iterator[int]:

@@ -141,9 +141,9 @@ class NativeExecutor:
 
     @property
     def kernels(self) -> tuple[KernelView, ...]:
-        listings = self.linked.listings
+        target = self.linked.target
         return tuple(
-            KernelView(step.name, way.variant.name, step.ops, way.variant.kernel, listings)
+            KernelView(step.name, way.variant.name, step.ops, way.variant.kernel, target)
             for step in self.plan.steps
             for way in step.variants
         )

@@ -29,9 +29,6 @@ from anyshape.sym import Dim, Facts, FactScope, Symbol
 
 M = TypeVar("M")
 
-STREAMED_BYTES = 24 << 20
-"""Results from this size on are stored past the caches: more than a share of most of them."""
-
 
 @dataclass(frozen=True, slots=True)
 class Passed:
@@ -151,6 +148,6 @@ def kernel_of_loops(job: Job, work_of: WorkOf) -> Kernel:
     low = Lowering(job.region, inputs, FactScope.of(job.facts))
     work = work_of(low, outputs, space)
     buffers = tuple(map(flat_buffer, (*inputs, *outputs)))
-    streams = sum((buffer.bytes for buffer in outputs), Dim.of(0)) // STREAMED_BYTES
+    streams = sum((buffer.bytes for buffer in outputs), Dim.of(0)) // job.tiling.caches.streamed
     parts = work.tasks, work.body, job.facts, work.scratch, streams
     return Kernel(buffers, job.sizes, TASK, *parts)

@@ -50,8 +50,15 @@ def run_kernel(kernel: Kernel, buffers: Sequence[Array], sizes: Sequence[int]) -
     }
     for buffer in kernel.scratch:
         memory[buffer.name] = np.zeros(_shape(buffer, bound), buffer.dtype.numpy)
-    for task in range(kernel.tasks.evaluate(bound)):
-        _Frame(memory, {**bound, kernel.task: task}).run(kernel.body)
+    run_tasks(kernel, memory, bound, range(kernel.tasks.evaluate(bound)))
+
+
+def run_tasks(
+    kernel: Kernel, memory: Mapping[str, Array], sizes: Mapping[Symbol, int], tasks: range
+) -> None:
+    """Runs some tasks, in order. `memory` has buffers and scratch by name, in their shapes."""
+    for task in tasks:
+        _Frame(memory, {**sizes, kernel.task: task}).run(kernel.body)
 
 
 def _shape(buffer: Buffer, sizes: Mapping[Symbol, int]) -> tuple[int, ...]:

@@ -1,4 +1,6 @@
-"""How matrix products are divided: into register tiles, panels and tasks.
+"""How work is divided: for vectors and registers into tiles, panels and tasks; for caches, blocks.
+
+Targets have a tiling each (`codegen/target.py`); lowering knows no more of a machine than that.
 
 Words:
   - *register tile*: the sums that stay in registers while k runs, `rows` times `vectors`;
@@ -17,8 +19,32 @@ from anyshape.ir.types import DType
 
 
 @dataclass(frozen=True, slots=True)
+class Caches:
+    """How much there may be of something that is to be in a cache when it is used again."""
+
+    strip: int = 4096
+    """Elements per task of a map that is one loop: about a third of a typical first level."""
+
+    turned: tuple[int, int] = (16, 256)
+    """Rows and columns of a block that is transposed: lines of the operand, long runs of the
+    result, and a tile well within the first level."""
+
+    panels: int = 256 << 10
+    """Bytes of panels that stay in the second level, beside rows and results."""
+
+    keys: int = 192
+    """Keys of attention that stay there with their scores and values."""
+
+    keys_of_few: int = 512
+    """The same for few queries: a few rows of scores are smaller than many."""
+
+    streamed: int = 24 << 20
+    """Bytes of results from which on they are stored past all caches: more than a share of most."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tiling:
-    """Sizes that suit an instruction set. `block` is a multiple of `rows`.
+    """Sizes that suit an instruction set and its caches. `block` is a multiple of `rows`.
 
     `threads` are those that share the tasks.
     """
@@ -28,6 +54,7 @@ class Tiling:
     vector_bytes: int
     block: int = 96
     threads: int = 1
+    caches: Caches = Caches()
 
     def columns(self, total: DType) -> int:
         """The columns of a panel whose sums are of this dtype."""
@@ -46,16 +73,3 @@ NARROW = Tiling(rows=6, vectors=2, vector_bytes=32)
 NARROWEST = Tiling(rows=6, vectors=2, vector_bytes=16)
 """12 sums of 128 bits, for 16 registers: two vectors of rhs, one of lhs, and one of products, since
 there is no fused multiply-add."""
-
-_OF_ISA = {
-    "avx512": WIDE,
-    "avx2": NARROW,
-    "sse2": NARROWEST,
-    "neon": Tiling(rows=6, vectors=4, vector_bytes=16),
-    "scalar": NARROWEST,
-}
-
-
-def tiling_for(isa: str) -> Tiling:
-    """The tiling for an instruction set, by the name that `runtime.machine()` gives it."""
-    return _OF_ISA[isa]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyshape.ir.node import Value
+from anyshape.level2.words import Sizes
 from anyshape.lower.packing import Packing
 from anyshape.ops.source import ConstantAttrs
-from anyshape.plan.words import Sizes
 from anyshape.program import Store
 from anyshape.sym import Dim
 

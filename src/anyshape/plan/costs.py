@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from anyshape.families.family import Lowered
 from anyshape.families.lower_graph import LoweredGraph, LoweredKernel
 from anyshape.ir.node import Region
+from anyshape.level2.long_sums import SumNames
+from anyshape.level2.words import Sizes
 from anyshape.lower.effort import Effort, Variant, region_effort
-from anyshape.plan.long_sums import SumNames
-from anyshape.plan.words import Sizes
 from anyshape.sym import Dim, Symbol, ceildiv, maximum
 
 PICOSECOND = 1000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -34,6 +34,8 @@ __all__ = [
 
 
 Outputs: TypeAlias = tuple[NDArray[Any], ...]
+
+Run: TypeAlias = Callable[[Sequence[Any]], Outputs]
 
 
 class Stepper:
@@ -81,12 +83,15 @@ class Program:
     ) -> None:
         self.description: Final = description
         self._native = _native.Program(description, tuple(keep), options or RunOptions())
-        self.run: Final = self._native.run
+        self.run: Final = self._entry()
         """run(inputs) -> outputs. Bound here because one more Python call would be felt.
 
         Inputs are NumPy arrays or speak DLPack. They are used where they are if they are contiguous
         and aligned, and copied otherwise. Raises the errors of `anyshape.runtime.failures`.
         """
+
+    def _entry(self) -> Run:
+        return self._native.run
 
     def run_within(
         self,
@@ -129,7 +134,9 @@ class Program:
         keep_donated: bool = False,
     ) -> Stepper:
         """Begin a call that runs one step at a time; with `keep_donated`, no input is written."""
-        native = _native.Stepper(self._native, inputs, memory_limit, out, keep_donated)
+        return self._stepper(_native.Stepper(self._native, inputs, memory_limit, out, keep_donated))
+
+    def _stepper(self, native: _native.Stepper) -> Stepper:
         return Stepper(native, self.description)
 
     def metrics(self) -> Metrics:

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from anyshape.codegen.llvm.isa import FMA
-from anyshape.codegen.llvm.target import NAMED_TARGETS, Target
+from anyshape.codegen.llvm.target import NAMED_TARGETS, LlvmTarget
 from anyshape.execute.target import target_for
 
-HOST = target_for()
+HOST = target_for().llvm
 TARGETS = {"host": HOST, **NAMED_TARGETS}
 
 # One loop over `body`, which may use %i; %n is the trip count.
@@ -150,7 +150,7 @@ ALL = {
 }
 
 
-def text_for(name: str, target: Target) -> str:
+def text_for(name: str, target: LlvmTarget) -> str:
     """Without fused multiply-add, a product and a sum."""
     text = ALL[name]
     if FMA in target.instruction_set.software:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tests.unit.codegen.emit.harness import HOST, interpreted, run
 
 import anyshape as ash
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.families.family import Lowered
 from anyshape.families.lower import lower_region
 from anyshape.ir import Graph
@@ -81,7 +81,7 @@ def with_cast(x: ash.f32["m", "k"], w: ash.f32["k", "n"]):
     return (x @ w).astype(ash.f16)
 
 
-def lowered(function: Any, constants: Set[int] = frozenset(), target: Target = HOST) -> Lowered:
+def lowered(function: Any, constants: Set[int] = frozenset(), target: LlvmTarget = HOST) -> Lowered:
     graph: Graph = function.graph
     return lower_region(graph.body, graph.facts, constants, target.tiling)
 
@@ -102,7 +102,7 @@ def arrays_of(function: Any, sizes: Mapping[str, int], seed: int = 0) -> list[ND
 
 def computed(
     function: Any, arrays: Arrays, sizes: Mapping[str, int], *, constants: Set[int] = frozenset(),
-    target: Target = HOST, at_end: bool = True, interpret: bool = False, few_rows: bool = False,
+    target: LlvmTarget = HOST, at_end: bool = True, interpret: bool = False, few_rows: bool = False,
 ) -> NDArray[Any]:  # fmt: skip
     """The result of the emitted kernel, or of its definition; or of the variant for few rows."""
     made = lowered(function, constants, target)

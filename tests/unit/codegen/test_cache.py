@@ -15,23 +15,23 @@ import pytest
 from tests.watchdog import HANGS_AFTER
 
 from anyshape.base.options import Options
-from anyshape.codegen import cache as cache_module
 from anyshape.codegen import private_folder
 from anyshape.codegen.cache import (
     ObjectCache,
     decode_entry,
     encode_entry,
     object_cache,
-    object_key,
 )
+from anyshape.codegen.llvm import object_key as key_module
 from anyshape.codegen.llvm import toolchain
 from anyshape.codegen.llvm.compile import Tuning
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.object_key import object_key
+from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.execute.target import target_for
 
 KEY = "ab" * 32
 CODE = bytes(range(256)) * 20
-TARGET = Target("x86_64-unknown-linux-gnu", "avx2", "x86-64-v3", "+avx2")
+TARGET = LlvmTarget("x86_64-unknown-linux-gnu", "avx2", "x86-64-v3", "+avx2")
 
 as_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may do everything")
 
@@ -53,7 +53,7 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def test_a_key_depends_on_everything_that_makes_the_code(monkeypatch: pytest.MonkeyPatch):
-    def key(text: str = "text", target: Target = TARGET, tuning: Tuning | None = None) -> str:
+    def key(text: str = "text", target: LlvmTarget = TARGET, tuning: Tuning | None = None) -> str:
         return object_key(text, target, tuning or Tuning())
 
     keys = [
@@ -67,9 +67,9 @@ def test_a_key_depends_on_everything_that_makes_the_code(monkeypatch: pytest.Mon
         key(tuning=Tuning(loop_vectorize=False)),
         key(tuning=Tuning(slp_vectorize=False)),
     ]
-    monkeypatch.setattr(cache_module, "FORMAT_VERSION", 2)
+    monkeypatch.setattr(key_module, "FORMAT_VERSION", 2)
     keys.append(key())
-    monkeypatch.setattr(cache_module, "toolchain_identity", lambda: "another")
+    monkeypatch.setattr(key_module, "toolchain_identity", lambda: "another")
     keys.append(key())
     assert len(set(keys)) == len(keys)
     assert all(len(k) == 64 and int(k, 16) >= 0 for k in keys)
@@ -77,16 +77,16 @@ def test_a_key_depends_on_everything_that_makes_the_code(monkeypatch: pytest.Mon
 
 def test_keys_are_the_same_in_every_process():
     script = (
-        "from anyshape.codegen.cache import object_key\n"
+        "from anyshape.codegen.llvm.object_key import object_key\n"
         "from anyshape.codegen.llvm.compile import Tuning\n"
         "from anyshape.execute.target import target_for\n"
-        "print(object_key('text', target_for(), Tuning()))"
+        "print(object_key('text', target_for().llvm, Tuning()))"
     )
     runs = [
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         for _ in range(2)
     ]
-    here = object_key("text", target_for(), Tuning())
+    here = object_key("text", target_for().llvm, Tuning())
     assert {run.stdout.strip() for run in runs} == {here}
 
 

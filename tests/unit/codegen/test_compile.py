@@ -10,11 +10,11 @@ from tests.unit.codegen import kernels
 from tests.unit.codegen.elf_edit import ElfEdit
 
 from anyshape.base.errors import CompileError, UndefinedSymbolError
-from anyshape.codegen.cache import object_key
-from anyshape.codegen.elf import undefined_symbols
 from anyshape.codegen.llvm.compile import Tuning, compile_object, kernel_name
+from anyshape.codegen.llvm.elf import undefined_symbols
 from anyshape.codegen.llvm.emitting import IntegerModule, compile_source
-from anyshape.codegen.llvm.target import NAMED_TARGETS, Target
+from anyshape.codegen.llvm.object_key import object_key
+from anyshape.codegen.llvm.target import NAMED_TARGETS, LlvmTarget
 from anyshape.runtime import _native
 
 X86_64, AARCH64 = 62, 183
@@ -46,7 +46,7 @@ def test_compiling_is_deterministic(target: str):
     assert compile_object(text, chosen) == compile_object(text, chosen)
 
 
-def relocation_types(text: str, target: Target) -> list[int]:
+def relocation_types(text: str, target: LlvmTarget) -> list[int]:
     return ElfEdit(compile_object(text, target)).relocation_types()
 
 
@@ -136,7 +136,7 @@ define float @soft(float %x) {
 
 def test_unknown_triple():
     with pytest.raises(CompileError, match="add"):
-        compile_object(kernels.ADD, Target("z80-unknown-cpm", "scalar"))
+        compile_object(kernels.ADD, LlvmTarget("z80-unknown-cpm", "scalar"))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_kernel_name(text: str, name: str):
 
 def test_importing_everything_does_not_load_llvm():
     script = (
-        "import sys, anyshape.codegen.compiler, anyshape.codegen.cache, anyshape.runtime\n"
+        "import sys, anyshape.codegen.llvm.compiler, anyshape.codegen.cache, anyshape.runtime\n"
         "from anyshape.codegen.llvm import compile, target, toolchain, worker, workers\n"
         "toolchain.toolchain_identity()\n"
         "print('llvmlite' in sys.modules)"

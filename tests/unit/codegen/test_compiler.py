@@ -8,10 +8,11 @@ from tests.unit.codegen import kernels
 from tests.watchdog import HANGS_AFTER
 
 from anyshape.base.errors import CompileError
-from anyshape.codegen import compiler as compiler_module
-from anyshape.codegen.cache import ObjectCache, object_key
-from anyshape.codegen.compiler import Compiler
+from anyshape.codegen.cache import ObjectCache
+from anyshape.codegen.llvm import compiler as compiler_module
 from anyshape.codegen.llvm.compile import Tuning, compile_object
+from anyshape.codegen.llvm.compiler import Compiler
+from anyshape.codegen.llvm.object_key import object_key
 
 BROKEN = "define void @broken() { nonsense }"
 

@@ -6,8 +6,8 @@ import pytest
 from tests.guard.models import FAMILIES
 from tests.guard.run import kernels_of
 
-from anyshape.codegen.elf import undefined_symbols
 from anyshape.codegen.llvm.compile import compile_object
+from anyshape.codegen.llvm.elf import undefined_symbols
 from anyshape.codegen.llvm.emitting import KERNEL, llvm_text
 from anyshape.codegen.llvm.target import NAMED_TARGETS
 

@@ -13,7 +13,7 @@ from tests.unit.codegen.matrix import SIZES, arrays_of, assert_product, computed
 
 from anyshape.codegen.llvm.compile import compile_object
 from anyshape.codegen.llvm.emit import emit_kernel
-from anyshape.codegen.llvm.target import NAMED_TARGETS, Target
+from anyshape.codegen.llvm.target import NAMED_TARGETS, LlvmTarget
 from anyshape.ir.types import f32
 from anyshape.loop import Matrix, Multiply, Statement
 from anyshape.sym import Dim, Symbol
@@ -24,7 +24,7 @@ PACKED, IN_PLACE = frozenset({1}), frozenset[int]()
 @pytest.mark.parametrize("constants", [PACKED, IN_PLACE], ids=["packed", "in place"])
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize("function", [matrix.plain, matrix.plain64, matrix.half, matrix.brain])
-def test_sizes(function: Any, target: Target, constants: frozenset[int]) -> None:
+def test_sizes(function: Any, target: LlvmTarget, constants: frozenset[int]) -> None:
     for seed, (m, n, k) in enumerate(SIZES):
         sizes = {"m": m, "n": n, "k": k}
         x, w = arrays_of(function, sizes, seed)

@@ -12,7 +12,7 @@ from tests.unit.codegen.matrix import arrays_of, assert_product, computed, lower
 from tests.unit.plan.planning import scheduled
 
 import anyshape as ash
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.execute import compile_graph
 from anyshape.families.dot.task_runs import Run
 from anyshape.families.lower import lower_region
@@ -118,7 +118,7 @@ def _affine(x: Any, s: Any, t: Any) -> Any:
 
 @pytest.mark.parametrize("constants", [frozenset({1}), frozenset[int]()], ids=["packed", "not"])
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
-def test_sizes_of_computed_rows(target: Target, constants: frozenset[int]) -> None:
+def test_sizes_of_computed_rows(target: LlvmTarget, constants: frozenset[int]) -> None:
     for seed, (m, n, k) in enumerate(SIZES):
         sizes = {"m": m, "n": n, "k": k}
         x, w, s, t = arrays_of(rows, sizes, seed)
@@ -129,7 +129,7 @@ def test_sizes_of_computed_rows(target: Target, constants: frozenset[int]) -> No
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
-def test_sizes_of_computed_columns(target: Target) -> None:
+def test_sizes_of_computed_columns(target: LlvmTarget) -> None:
     for seed, (m, n, k) in enumerate(SIZES):
         sizes = {"m": m, "n": n, "k": k}
         x, w, s, t = arrays_of(columns, sizes, seed)

@@ -17,7 +17,7 @@ from tests.unit.codegen.matrix import (
 import anyshape as ash
 from anyshape.codegen.llvm.compile import compile_object
 from anyshape.codegen.llvm.emit import emit_kernel
-from anyshape.codegen.llvm.target import NAMED_TARGETS, Target
+from anyshape.codegen.llvm.target import NAMED_TARGETS, LlvmTarget
 from anyshape.execute import compile_graph
 from anyshape.ir import evaluate
 
@@ -145,7 +145,7 @@ def operands(function: Any, sizes: dict[str, int], seed: int) -> list[Any]:
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize("function", [*FLOATS, *INTEGERS], ids=lambda f: f.graph.name)
-def test_values(function: Any, target: Target) -> None:
+def test_values(function: Any, target: LlvmTarget) -> None:
     for seed, sizes in enumerate(SIZES):
         arrays = operands(function, sizes, seed)
         (expected,) = evaluate(function.graph, *arrays)
@@ -166,7 +166,7 @@ def test_values(function: Any, target: Target) -> None:
 @pytest.mark.parametrize(
     "function", [scores, last_rows, integers, stored_in_half], ids=lambda f: f.graph.name
 )
-def test_the_variant_for_few_rows(function: Any, target: Target) -> None:
+def test_the_variant_for_few_rows(function: Any, target: LlvmTarget) -> None:
     for seed, sizes in enumerate(SIZES):
         arrays = operands(function, sizes, seed)
         (expected,) = evaluate(function.graph, *arrays)

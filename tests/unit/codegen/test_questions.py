@@ -11,7 +11,6 @@ from tests.unit.plan.planning import scheduled
 import anyshape as ash
 from anyshape.codegen.llvm.emitting import llvm_text
 from anyshape.codegen.llvm.target import NAMED_TARGETS
-from anyshape.lower.tiling import tiling_for
 from anyshape.passes import PASSES, run_passes
 from anyshape.sym import Answer, Predicate
 from anyshape.sym.decide.decider import Decider
@@ -70,7 +69,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, function: Any) -> list[int]:
 def _emit(function: Any) -> None:
     target = NAMED_TARGETS["x86-64-avx2"]
     graph = run_passes(ash.jit(function).graph, PASSES).graph
-    plan = scheduled(graph, tiling_for(target.isa))
+    plan = scheduled(graph, target.tiling)
     for kernel in set(plan.kernels):
         llvm_text(kernel, target)
 

@@ -61,7 +61,7 @@ def test_code_of_each_instruction_set(isa: str) -> None:
         assert kernel.isa == isa
         emitted, optimized = kernel.llvm(), kernel.llvm(optimized=True)
         assert "define void @kernel(" in emitted.replace('"', "")
-        assert target_for(Options(isa=isa)).triple in optimized
+        assert target_for(Options(isa=isa)).llvm.triple in optimized
         assert optimized != emitted
         assembly = kernel.assembly()
         assert "\nkernel:\n" in assembly

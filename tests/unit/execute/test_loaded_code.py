@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from anyshape.base.options import Options
-from anyshape.codegen import compiler as compiler_module
+from anyshape.codegen.llvm import compiler as compiler_module
 from anyshape.execute import compile_graph
 from anyshape.ir import parse
 

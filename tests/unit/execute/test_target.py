@@ -18,7 +18,6 @@ from anyshape.execute import calibrate, target
 from anyshape.execute.native import NativeExecutor
 from anyshape.execute.target import executable_isas, target_for
 from anyshape.ir.types import f32
-from anyshape.lower.tiling import tiling_for
 from anyshape.runtime import VectorIsa, machine
 
 
@@ -34,22 +33,22 @@ def test_all_layers_know_the_same_names():
 
 @pytest.mark.parametrize("isa", ISAS)
 def test_panels_are_made_of_whole_vectors(isa: str):
-    assert tiling_for(isa).vector_bytes * 8 == INSTRUCTION_SETS[isa].vector_bits
+    assert INSTRUCTION_SETS[isa].tiling.vector_bytes * 8 == INSTRUCTION_SETS[isa].vector_bits
 
 
 def test_the_best_is_this_very_cpu(monkeypatch: pytest.MonkeyPatch):
     best = executable_isas()[0]
     assert best == machine().vector_isa
     assert target_for(Options()) == target_for(Options(isa=best))
-    assert target_for(Options()).host
+    assert target_for(Options()).llvm.host
     monkeypatch.setenv("ANYSHAPE_ISA", executable_isas()[-1])
     assert target_for().isa == executable_isas()[-1]
 
 
 @pytest.mark.parametrize("isa", executable_isas()[1:])
 def test_a_lesser_one_is_the_same_on_every_machine(isa: str):
-    assert target_for(Options(isa=isa)) in NAMED_TARGETS.values()
-    assert not target_for(Options(isa=isa)).host
+    assert target_for(Options(isa=isa)).llvm in NAMED_TARGETS.values()
+    assert not target_for(Options(isa=isa)).llvm.host
 
 
 def on_a_machine_with(monkeypatch: pytest.MonkeyPatch, isa: VectorIsa) -> None:
@@ -70,7 +69,7 @@ def test_what_the_cpu_does_not_execute_is_refused(monkeypatch: pytest.MonkeyPatc
 def test_a_machine_without_avx_gets_code_without_it(monkeypatch: pytest.MonkeyPatch):
     on_a_machine_with(monkeypatch, "sse2")
     found = target_for(Options())
-    assert (found.isa, found.instruction_set.vector_bits, found.tiling.vector_bytes) == (
+    assert (found.isa, found.llvm.instruction_set.vector_bits, found.tiling.vector_bytes) == (
         "sse2", 128, 16,
     )  # fmt: skip
 
@@ -80,7 +79,9 @@ def test_a_program_runs_on_what_was_chosen(isa: str):
     executable = ash.compile(product, options=Options(isa=isa))
     assert isinstance(executable.executor, NativeExecutor)
     scratch = [buffer for k in executable.executor.linked.kernels for buffer in k.scratch]
-    assert {buffer.shape[-1].constant for buffer in scratch} == {tiling_for(isa).columns(f32)}
+    assert {buffer.shape[-1].constant for buffer in scratch} == {
+        INSTRUCTION_SETS[isa].tiling.columns(f32)
+    }
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(13, 7)), rng.normal(size=(7, 21))
     (found,) = executable(x.astype(np.float32), w.astype(np.float32))
@@ -91,12 +92,12 @@ def test_costs_are_kept_for_each_instruction_set(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(calibrate, "_KNOWN", {})
     for isa in executable_isas():
         options = Options(cache_dir=tmp_path, isa=isa)
-        calibrate.machine_costs(options, 1, lambda _: lambda *_: None)
+        calibrate.machine_costs(options, target_for(options), 1, lambda _: lambda *_: None)
     assert len(list(tmp_path.rglob("*.json"))) == len(executable_isas())
 
 
 def test_choosing_does_not_load_llvm():
     script = "import sys, anyshape.execute.target as t; t.target_for().tiling;"
-    script += " t.target_for().instruction_set; print('llvmlite' in sys.modules)"
+    script += " t.target_for().llvm.instruction_set; print('llvmlite' in sys.modules)"
     command = [sys.executable, "-c", script]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"

@@ -18,7 +18,7 @@ from tests.unit.lower.attention_functions import (
     plain,
 )
 
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.families.family import Lowered
 from anyshape.families.lower import lower_region
 from anyshape.ir import evaluate
@@ -32,7 +32,7 @@ CASES = [(BEST, function) for function in FUNCTIONS]
 CASES += [(t, f) for t in LESSER for f in (plain, bool_mask, cache, doubles, halves)]
 
 
-def lowered(function: Any, target: Target) -> Lowered:
+def lowered(function: Any, target: LlvmTarget) -> Lowered:
     return lower_region(function.graph.body, function.graph.facts, frozenset(), target.tiling)
 
 
@@ -50,7 +50,7 @@ def words(found: Lowered, sizes: Binding) -> list[int]:
 @pytest.mark.parametrize(
     ("target", "function"), CASES, ids=[f"{f.__name__}-{t.isa}" for t, f in CASES]
 )
-def test_both_forms_agree_with_the_decomposition(target: Target, function: Any) -> None:
+def test_both_forms_agree_with_the_decomposition(target: LlvmTarget, function: Any) -> None:
     found = lowered(function, target)
     for sizes in SIZES:
         bound = binding(*sizes)

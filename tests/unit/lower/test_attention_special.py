@@ -17,7 +17,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 import anyshape as ash
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.ir import evaluate
 
 
@@ -59,7 +59,7 @@ def planted(arrays: list[Any], operand: int, axis: int) -> Iterator[list[Any]]:
             yield [*arrays[:operand], changed, *arrays[operand + 1 :]]
 
 
-def check(function: Any, target: Target, operand: int, axis: int) -> int:
+def check(function: Any, target: LlvmTarget, operand: int, axis: int) -> int:
     """Compares both forms with the definition; returns how many results were NaN."""
     compiled, count = lowered(function, target), 0
     for sizes in SIZES:
@@ -84,7 +84,7 @@ CASES += [(target, causal) for target in LESSER]
 @pytest.mark.parametrize(
     ("target", "function"), CASES, ids=[f"{f.__name__}-{t.isa}" for t, f in CASES]
 )
-def test_values(target: Target, function: Any) -> None:
+def test_values(target: LlvmTarget, function: Any) -> None:
     assert check(function, target, 2, 3 if function is apart else 2) > 0
 
 

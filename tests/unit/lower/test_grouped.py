@@ -8,7 +8,7 @@ from tests.unit.codegen.emit.harness import TARGETS
 from tests.unit.codegen.matrix import computed, lowered
 
 import anyshape as ash
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.execute import compile_graph
 from anyshape.families.body import Body
 from anyshape.families.grouped_dot.match import grouped_match
@@ -70,7 +70,7 @@ def arrays_of(function: Any, case: tuple[int, int, int, list[int]], seed: int) -
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize("constants", [CONSTANT, GIVEN], ids=["packed", "in place"])
 @pytest.mark.parametrize("function", [experts, with_epilogue, halves, integers])
-def test_values(function: Any, constants: frozenset[int], target: Target) -> None:
+def test_values(function: Any, constants: frozenset[int], target: LlvmTarget) -> None:
     for seed, case in enumerate(GROUPS):
         arrays = arrays_of(function, case, seed)
         sizes = dict(zip("tkng", (*case[:3], len(case[3])), strict=True))

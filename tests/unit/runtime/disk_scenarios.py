@@ -89,7 +89,7 @@ def damaged_entries() -> None:
         check(folder)
         whole = entries(folder)
         other = next(iter(whole.values()))
-        foreign = compile_object("define void @nothing() {\n  ret void\n}\n", target_for())
+        foreign = compile_object("define void @nothing() {\n  ret void\n}\n", target_for().llvm)
         for damage in (
             lambda key, code: code[: len(code) // 2],
             lambda key, code: code[:-1],

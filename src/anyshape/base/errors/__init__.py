@@ -27,6 +27,7 @@ from anyshape.base.errors.code import (
     CodeError,
     CompileError,
     MissingRuleError,
+    NoListingError,
     NotGeneratedError,
     UndefinedSymbolError,
 )
@@ -102,6 +103,7 @@ __all__ = [
     "InsufficientMemoryError",
     "MemoryLimitError",
     "MissingRuleError",
+    "NoListingError",
     "NotGeneratedError",
     "OperandError",
     "OptionError",

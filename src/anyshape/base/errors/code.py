@@ -68,6 +68,23 @@ class NotGeneratedError(AnyshapeError):
         )
 
 
+class NoListingError(AnyshapeError):
+    """A text of generated code that a target does not have."""
+
+    def __init__(self, target: str, form: str, forms: Sequence[str]) -> None:
+        super().__init__(target, form, tuple(forms))
+        self.target = target
+        self.form = form
+        self.forms = tuple(forms)
+
+    def message(self) -> str:
+        known = f"ask for its {' or '.join(self.forms)}" if self.forms else "its text is as_text()"
+        return joined(
+            f"kernels of target '{self.target}' have no {self.form}",
+            f"fix: {known}, or compile for another target",
+        )
+
+
 class CodeError(AnyshapeError):
     """Object code that cannot be loaded, or that lacks a function."""
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from threading import RLock  # noqa: TID251  as a type
 from typing import Protocol, cast
 
-from anyshape.base.fork_lock import call_lock, take_at_forks
+from anyshape.base.fork_lock import LOADING, take_at_forks
 
 
 class Resource(Protocol):
@@ -148,11 +148,6 @@ class Binding(Protocol):
     def parse_assembly(self, llvmir: str, context: Context) -> Module: ...
     def create_pipeline_tuning_options(self, speed_level: int) -> TuningOptions: ...
     def create_pass_builder(self, tm: TargetMachine, pto: TuningOptions) -> PassBuilder: ...
-
-
-LOADING = call_lock()
-"""Held while modules are imported that are not imported from the start: a child would wait for ever
-for one that another thread was importing."""
 
 
 @cache

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from anyshape.base.errors import CompileError, UndefinedSymbolError
-from anyshape.codegen.elf import undefined_symbols
 from anyshape.codegen.llvm.binding import (
     Binding,
     Module,
@@ -22,12 +21,13 @@ from anyshape.codegen.llvm.binding import (
     free_pass_manager,
     load_llvm,
 )
+from anyshape.codegen.llvm.elf import undefined_symbols
 from anyshape.codegen.llvm.memory_calls import memory_call, memory_calls_text
 from anyshape.codegen.llvm.one_lane_stores import (
     may_have_one_lane_stores,
     without_one_lane_stores,
 )
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.target import LlvmTarget
 
 _R = TypeVar("_R", bound=Resource)
 
@@ -44,7 +44,7 @@ DEFAULT_TUNING = Tuning()
 
 
 def compile_object(
-    llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNING, *, optimize: bool = True
+    llvm_text: str, target: LlvmTarget, tuning: Tuning = DEFAULT_TUNING, *, optimize: bool = True
 ) -> bytes:
     """Compile one module. Raises `CompileError` with the name of its first public function."""
     with _finished(llvm_text, target, tuning, optimize) as (machine, module):
@@ -54,13 +54,13 @@ def compile_object(
     return elf_object
 
 
-def optimized_text(llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNING) -> str:
+def optimized_text(llvm_text: str, target: LlvmTarget, tuning: Tuning = DEFAULT_TUNING) -> str:
     """LLVM IR as object code is made from it."""
     with _finished(llvm_text, target, tuning) as (_, module):
         return str(module)
 
 
-def assembly_text(llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNING) -> str:
+def assembly_text(llvm_text: str, target: LlvmTarget, tuning: Tuning = DEFAULT_TUNING) -> str:
     """The instructions of the object code."""
     with _finished(llvm_text, target, tuning) as (machine, module):
         return machine.emit_assembly(module)
@@ -68,7 +68,7 @@ def assembly_text(llvm_text: str, target: Target, tuning: Tuning = DEFAULT_TUNIN
 
 @contextmanager
 def _finished(
-    llvm_text: str, target: Target, tuning: Tuning, optimize: bool = True
+    llvm_text: str, target: LlvmTarget, tuning: Tuning, optimize: bool = True
 ) -> Generator[tuple[TargetMachine, Module]]:
     """A module that is closed, and optimised unless it should not be; and what makes code of it."""
     with _errors_name(kernel_name(llvm_text)), _Session(load_llvm(), target, tuning) as session:
@@ -99,7 +99,7 @@ def _errors_name(kernel: str) -> Generator[None]:
         raise CompileError(kernel, str(error).strip()) from error
 
 
-def _target_machine(llvm: Binding, target: Target) -> TargetMachine:
+def _target_machine(llvm: Binding, target: LlvmTarget) -> TargetMachine:
     cpu, features = target.cpu, target.features
     if target.host:
         cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
@@ -111,7 +111,7 @@ def _target_machine(llvm: Binding, target: Target) -> TargetMachine:
 class _Session(ExitStack):
     """What the modules that become one object share; closes all that it made, the last first."""
 
-    def __init__(self, llvm: Binding, target: Target, tuning: Tuning) -> None:
+    def __init__(self, llvm: Binding, target: LlvmTarget, tuning: Tuning) -> None:
         super().__init__()
         self.llvm = llvm
         self.target = target

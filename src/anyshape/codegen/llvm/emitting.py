@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from anyshape.codegen.llvm.binding import LOADING
+from anyshape.base.fork_lock import LOADING
 from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning, compile_object, kernel_name
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.target import LlvmTarget
+from anyshape.codegen.target import KERNEL
 from anyshape.loop import Kernel
 from anyshape.loop.printer import kernel_text
 
@@ -46,11 +47,7 @@ def source_name(source: Source) -> str:
     return KERNEL if isinstance(source, Kernel) else kernel_name(_given_text(source))
 
 
-KERNEL = "kernel"
-"""The name of the function that a kernel becomes."""
-
-
-def llvm_text(source: Source, target: Target) -> str:
+def llvm_text(source: Source, target: LlvmTarget) -> str:
     """LLVM IR of a source; see `anyshape.codegen.llvm.emit`."""
     if not isinstance(source, Kernel):
         return _given_text(source)
@@ -60,7 +57,7 @@ def llvm_text(source: Source, target: Target) -> str:
     return emit_kernel(source, target, KERNEL)
 
 
-def compile_source(source: Source, target: Target, tuning: Tuning = DEFAULT_TUNING) -> bytes:
+def compile_source(source: Source, target: LlvmTarget, tuning: Tuning = DEFAULT_TUNING) -> bytes:
     """The object code of a source."""
     optimize = not isinstance(source, IntegerModule)
     return compile_object(llvm_text(source, target), target, tuning, optimize=optimize)

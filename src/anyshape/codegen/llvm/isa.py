@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from anyshape.lower.tiling import NARROW, NARROWEST, WIDE, Tiling
+
 FMA: Final = "llvm.fma"
 # Instructions of LLVM, not intrinsics: between f16 and f32.
 EXTEND_HALF: Final = "half.extend"
@@ -24,6 +26,7 @@ class InstructionSet:
 
     name: str
     vector_bits: int
+    tiling: Tiling  # how work is divided for it
     masked_bits: frozenset[int] = frozenset()
     needs_fence: bool = True  # after streaming stores
     software: frozenset[str] = frozenset()
@@ -33,13 +36,28 @@ _SOFTWARE: Final = frozenset(
     {FMA, EXTEND_HALF, TRUNCATE_TO_HALF, "llvm.ceil", "llvm.floor", "llvm.roundeven", "llvm.trunc"}
 )
 _ALL: Final = (
-    InstructionSet("avx512", 512, frozenset({8, 16, 32, 64})),
-    InstructionSet("avx2", 256, frozenset({32, 64})),
-    InstructionSet("sse2", 128, software=_SOFTWARE),
-    InstructionSet("neon", 128, needs_fence=False),
-    InstructionSet("scalar", 128, needs_fence=False, software=_SOFTWARE),
+    InstructionSet("avx512", 512, WIDE, frozenset({8, 16, 32, 64})),
+    InstructionSet("avx2", 256, NARROW, frozenset({32, 64})),
+    InstructionSet("sse2", 128, NARROWEST, software=_SOFTWARE),
+    InstructionSet("neon", 128, Tiling(rows=6, vectors=4, vector_bytes=16), needs_fence=False),
+    InstructionSet("scalar", 128, NARROWEST, needs_fence=False, software=_SOFTWARE),
 )
 
 INSTRUCTION_SETS: Final[Mapping[str, InstructionSet]] = MappingProxyType(
     {isa.name: isa for isa in _ALL}
 )
+
+_EXECUTES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "avx512": ("avx512", "avx2", "sse2"),
+        "avx2": ("avx2", "sse2"),
+        "sse2": ("sse2",),
+        "neon": ("neon",),
+        "scalar": ("scalar",),
+    }
+)
+
+
+def executed_with(best: str) -> tuple[str, ...]:
+    """All that a machine executes whose best instruction set is this one, the best first."""
+    return _EXECUTES[best]

@@ -1,7 +1,7 @@
-"""What code is generated for: an instruction set, a CPU to tune for, and its features.
+"""What LLVM generates code for: an instruction set, a CPU to tune for, and its features.
 
-A `Target` is all that a kernel's code depends on beside the kernel: it decides how products are
-tiled, how wide vectors are, which instructions may be used, and under which key code is kept.
+An `LlvmTarget` is all that a kernel's code depends on beside the kernel: it decides how products
+are tiled, how wide vectors are, which instructions may be used, and under which key code is kept.
 
 LLVM knows this machine's CPU better than we do, but a process that only loads cached kernels must
 not load LLVM to find a cache key. So the host's target carries the *identity* of the CPU, which
@@ -16,11 +16,11 @@ from types import MappingProxyType
 from typing import Final
 
 from anyshape.codegen.llvm.isa import INSTRUCTION_SETS, InstructionSet
-from anyshape.lower.tiling import Tiling, tiling_for
+from anyshape.lower.tiling import Tiling
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class LlvmTarget:
     """LLVM's triple, CPU name and features; or, if `host` is set, the CPU that LLVM finds here.
 
     `host` identifies that CPU: two machines with different CPUs have different host targets. `isa`
@@ -39,13 +39,13 @@ class Target:
 
     @property
     def tiling(self) -> Tiling:
-        """How matrix products are divided."""
-        return tiling_for(self.isa)
+        """How work is divided."""
+        return self.instruction_set.tiling
 
 
-def host_target(cpu_identity: str, isa: str) -> Target:
-    """The machine we run on: what `anyshape.runtime` says of its CPU. `execute.target` asks it."""
-    return Target(f"{os.uname().machine}-unknown-linux-gnu", isa, host=cpu_identity)
+def host_target(cpu_identity: str, isa: str) -> LlvmTarget:
+    """The machine we run on: by what `anyshape.runtime` says of its CPU."""
+    return LlvmTarget(f"{os.uname().machine}-unknown-linux-gnu", isa, host=cpu_identity)
 
 
 _X86_64: Final = "x86_64-unknown-linux-gnu"
@@ -53,10 +53,10 @@ _AARCH64: Final = "aarch64-unknown-linux-gnu"
 
 NAMED_TARGETS: Final = MappingProxyType(
     {
-        "x86-64-sse2": Target(_X86_64, "sse2", "x86-64"),
-        "x86-64-avx2": Target(_X86_64, "avx2", "x86-64-v3"),
-        "x86-64-avx512": Target(_X86_64, "avx512", "x86-64-v4"),
-        "aarch64-neon": Target(_AARCH64, "neon", "generic", "+neon"),
+        "x86-64-sse2": LlvmTarget(_X86_64, "sse2", "x86-64"),
+        "x86-64-avx2": LlvmTarget(_X86_64, "avx2", "x86-64-v3"),
+        "x86-64-avx512": LlvmTarget(_X86_64, "avx512", "x86-64-v4"),
+        "aarch64-neon": LlvmTarget(_AARCH64, "neon", "generic", "+neon"),
     }
 )
 """Targets that mean the same on every machine: for cross compilation and for golden tests."""

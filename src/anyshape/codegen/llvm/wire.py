@@ -16,7 +16,7 @@ from typing import IO
 from anyshape.base.errors import CompileError, UndefinedSymbolError
 from anyshape.codegen.llvm.compile import Tuning
 from anyshape.codegen.llvm.emitting import Source
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.target import LlvmTarget
 
 _LENGTH = struct.Struct("<Q")
 _OBJECT, _ERROR = b"o", b"e"
@@ -41,15 +41,15 @@ def _read_exactly(stream: IO[bytes], count: int) -> bytes:
     return content
 
 
-def encode_settings(target: Target, tuning: Tuning) -> bytes:
+def encode_settings(target: LlvmTarget, tuning: Tuning) -> bytes:
     """The first frame: what everything of this worker is compiled for."""
     return json.dumps({"target": asdict(target), "tuning": asdict(tuning)}).encode()
 
 
-def decode_settings(payload: bytes) -> tuple[Target, Tuning]:
+def decode_settings(payload: bytes) -> tuple[LlvmTarget, Tuning]:
     """The inverse."""
     settings = json.loads(payload)
-    return Target(**settings["target"]), Tuning(**settings["tuning"])
+    return LlvmTarget(**settings["target"]), Tuning(**settings["tuning"])
 
 
 def encode_source(source: Source) -> bytes:

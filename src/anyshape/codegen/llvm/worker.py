@@ -11,7 +11,7 @@ from typing import IO
 from anyshape.base.errors import CompileError
 from anyshape.codegen.llvm.compile import Tuning
 from anyshape.codegen.llvm.emitting import Source, compile_source
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.codegen.llvm.wire import (
     decode_settings,
     decode_source,
@@ -32,7 +32,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         return
 
 
-def _compile(source: Source, target: Target, tuning: Tuning) -> bytes | CompileError:
+def _compile(source: Source, target: LlvmTarget, tuning: Tuning) -> bytes | CompileError:
     try:
         return compile_source(source, target, tuning)
     except CompileError as error:

@@ -24,7 +24,7 @@ from anyshape.base.errors import CompileError
 from anyshape.base.fork_lock import fork_lock
 from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning
 from anyshape.codegen.llvm.emitting import Source, compile_source, source_name, source_text
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.codegen.llvm.wire import (
     decode_result,
     encode_settings,
@@ -45,7 +45,7 @@ SOURCES_PER_WORKER = 4
 
 def compile_many(
     sources: Sequence[Source],
-    target: Target,
+    target: LlvmTarget,
     *,
     cpus: int,
     tuning: Tuning = DEFAULT_TUNING,
@@ -174,7 +174,7 @@ _STARTING = fork_lock()
 end of one of them: so no fork meanwhile."""
 
 
-def _drive(batch: _Batch, target: Target, tuning: Tuning) -> None:
+def _drive(batch: _Batch, target: LlvmTarget, tuning: Tuning) -> None:
     """Let a worker of our own work on the batch. Without one, the others do it all."""
     with suppress(OSError), _Worker(target, tuning) as worker:
         batch.work(worker.compile)
@@ -183,7 +183,7 @@ def _drive(batch: _Batch, target: Target, tuning: Tuning) -> None:
 class _Worker:
     """A worker process, used by one thread."""
 
-    def __init__(self, target: Target, tuning: Tuning) -> None:
+    def __init__(self, target: LlvmTarget, tuning: Tuning) -> None:
         self._settings = encode_settings(target, tuning)
         with _STARTING:
             self._process: subprocess.Popen[bytes] = subprocess.Popen(

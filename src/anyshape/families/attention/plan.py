@@ -21,12 +21,6 @@ from anyshape.lower.movement import delinear
 from anyshape.lower.tiling import Tiling
 from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum
 
-KEYS = 192
-"""Keys of a key block: scores, keys and values of it stay in the second level of the cache."""
-
-KEYS_OF_FEW = 512
-"""The same for few queries: a few rows of scores are smaller than many."""
-
 TASK, BATCH, HEAD, KV_HEAD, BLOCK = (Symbol(name) for name in "tbhgq")
 KEY_BLOCK, ROW_QUERY = Symbol("s"), Symbol("m")
 
@@ -147,7 +141,7 @@ class AttentionPlan:
     @property
     def most_keys(self) -> int:
         """Of a key block."""
-        return KEYS
+        return self.tiling.caches.keys
 
     @property
     def key_blocks(self) -> Dim:
@@ -225,4 +219,4 @@ class FewQueriesPlan(AttentionPlan):
 
     @property
     def most_keys(self) -> int:
-        return KEYS_OF_FEW
+        return self.tiling.caches.keys_of_few

@@ -70,7 +70,8 @@ class MatrixPlan:
         if self.form.panels in (Panels.COPIED, Panels.COMPUTED) or self.form.rows_computed:
             return False
         elements = (self.form.depth * self.form.column_count).constant
-        few = elements is not None and elements * self.total.itemsize <= PANELS_FOR_ALL
+        most = self.tiling.caches.panels
+        few = elements is not None and elements * self.total.itemsize <= most
         return few and self.form.dot.op is DOT
 
     @property
@@ -259,9 +260,6 @@ class MatrixPlan:
 COPIES_PAY_AFTER = 4
 """Blocks of rows for which one copy of a panel is used: it costs a few percent of their work."""
 
-
-PANELS_FOR_ALL = 256 << 10
-"""Bytes that stay in the second level of a thread's cache, beside rows and results."""
 
 TILES_OF_ROWS_FIRST = 4
 """Of a block, where blocks come first: few, as blocks are what threads share."""

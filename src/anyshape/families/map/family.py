@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from anyshape.families.body import Body
@@ -24,4 +25,4 @@ class Map(Family[Body]):
         return Refusal(f"{body.loops[0].op.name} is a loop of its own") if body.loops else body
 
     def lower(self, match: Body, job: Job) -> Lowered:
-        return Lowered(kernel_of_loops(job, map_work), job.dims)
+        return Lowered(kernel_of_loops(job, partial(map_work, caches=job.tiling.caches)), job.dims)

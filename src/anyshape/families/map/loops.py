@@ -18,15 +18,13 @@ from anyshape.loop.merge import Space, merged
 from anyshape.lower.context import Level, Lowering
 from anyshape.lower.stores import stores
 from anyshape.lower.tasks import Indices, Work, of_strip, one_each, place_of, strips
-
-BLOCK = 4096
-"""Elements per task of a map that has become one loop: about a third of a typical L1 cache."""
+from anyshape.lower.tiling import Caches
 
 ROWS = 8
 """Rows per task where a task has several outer indices: finding these takes divisions."""
 
 
-def map_work(low: Lowering, outputs: Sequence[Buffer], indices: Indices) -> Work:
+def map_work(low: Lowering, outputs: Sequence[Buffer], indices: Indices, caches: Caches) -> Work:
     """The loops of a region without reductions."""
     level = Level({index for index, _ in indices})
     low.levels.append(level)
@@ -34,12 +32,13 @@ def map_work(low: Lowering, outputs: Sequence[Buffer], indices: Indices) -> Work
     space = merged(Space(indices, (*low.levels[0].body, *level.body)))
     if not space.indices:
         return one_each((), space.body)
-    blocked = transposed_work(space)
+    blocked = transposed_work(space, caches.turned)
     if blocked is not None:
         return blocked
     *outer, last = space.indices
     if not outer:
-        return one_each((strips(last, BLOCK),), (of_strip(last, BLOCK, space.body),))
+        strip = caches.strip
+        return one_each((strips(last, strip),), (of_strip(last, strip, space.body),))
     row = For(*last, space.body, vector=True)
     if len(outer) == 1:
         return one_each(tuple(outer), (row,))

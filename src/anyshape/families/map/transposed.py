@@ -22,9 +22,6 @@ from anyshape.loop.rewrite import substitute
 from anyshape.lower.tasks import INNER, STRIP, Work, one_each
 from anyshape.sym import Dim, Symbol, ceildiv, minimum
 
-ROWS, COLUMNS = 16, 256
-"""Of a block: lines of the operand, long runs of the result, and a tile well within L1."""
-
 NARROWEST = 4
 """Bytes of an element from which on a square of vectors fits the registers."""
 
@@ -53,14 +50,14 @@ class Turned:
         return Matrix(self.source, tuple(spans), rest)
 
 
-def transposed_work(space: Space) -> Work | None:
-    """The work of a map in blocks; None where nothing is transposed."""
+def transposed_work(space: Space, block: tuple[int, int]) -> Work | None:
+    """The work of a map in blocks of so many rows and columns; None if nothing is transposed."""
     if len(space.indices) < 2 or any(isinstance(s, Bind) for s in space.body):
         return None
     for row in reversed(space.indices[:-1]):
         turned = _turned(space.body, row[0], space.indices[-1][0])
         if turned:
-            return _blocks(space, row, turned)
+            return _blocks(space, row, turned, block)
     return None
 
 
@@ -79,11 +76,14 @@ def _turned(body: Sequence[Statement], row: Symbol, column: Symbol) -> list[Turn
     return found
 
 
-def _blocks(space: Space, row: tuple[Symbol, Dim], turned: Sequence[Turned]) -> Work:
+def _blocks(
+    space: Space, row: tuple[Symbol, Dim], turned: Sequence[Turned], block: tuple[int, int]
+) -> Work:
     column = space.indices[-1]
-    first = Dim.of(ROW_BLOCK) * ROWS, Dim.of(STRIP) * COLUMNS
-    rows, columns = minimum(ROWS, row[1] - first[0]), minimum(COLUMNS, column[1] - first[1])
-    tiles = tuple(_tile(number, load.source) for number, load in enumerate(turned))
+    height, width = block
+    first = Dim.of(ROW_BLOCK) * height, Dim.of(STRIP) * width
+    rows, columns = minimum(height, row[1] - first[0]), minimum(width, column[1] - first[1])
+    tiles = tuple(_tile(number, load.source, block) for number, load in enumerate(turned))
     body = list(space.body)
     for tile, load in zip(tiles, turned, strict=True):
         body[load.position] = Let(load.let.local, Load(tile, (Dim.of(ROW), Dim.of(INNER))))
@@ -95,11 +95,11 @@ def _blocks(space: Space, row: tuple[Symbol, Dim], turned: Sequence[Turned]) -> 
         for tile, x in zip(tiles, turned, strict=True)
     )
     outer = [pair for pair in space.indices[:-1] if pair != row]
-    blocks = (ROW_BLOCK, ceildiv(row[1], ROWS)), (STRIP, ceildiv(column[1], COLUMNS))
+    blocks = (ROW_BLOCK, ceildiv(row[1], height)), (STRIP, ceildiv(column[1], width))
     work = one_each((*outer, *blocks), (*copies, For(ROW, rows, (inner,))))
     return Work(work.tasks, work.body, tiles)
 
 
-def _tile(number: int, source: Buffer) -> Buffer:
-    shape = Dim.of(ROWS), Dim.of(COLUMNS)
+def _tile(number: int, source: Buffer, block: tuple[int, int]) -> Buffer:
+    shape = Dim.of(block[0]), Dim.of(block[1])
     return Buffer(f"tile{number}", source.dtype, shape, row_major(shape))

@@ -16,7 +16,7 @@ import anyshape.ops  # registers the ops
 from anyshape.base.options import Options
 from anyshape.codegen.llvm.compile import Tuning, compile_object
 from anyshape.codegen.llvm.emit import emit_kernel
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.execute.target import executable_isas, target_for
 from anyshape.ir.types import DType
 from anyshape.loop import Apply, Buffer, For, Kernel, Load, Scalar, Statement, Store
@@ -28,8 +28,8 @@ from anyshape.sym import Dim, DimLike, Symbol
 
 assert anyshape.ops
 
-HOST = target_for()
-TARGETS = {isa: target_for(Options(isa=isa)) for isa in executable_isas()}
+HOST = target_for().llvm
+TARGETS = {isa: target_for(Options(isa=isa)).llvm for isa in executable_isas()}
 """All that this machine executes."""
 EXPLICIT = Tuning(loop_vectorize=False, slp_vectorize=False)
 T, J = Symbol("t"), Symbol("j")
@@ -98,7 +98,7 @@ _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_in
 
 
 @cache
-def compiled(kernel: Kernel, target: Target = HOST) -> Compiled:
+def compiled(kernel: Kernel, target: LlvmTarget = HOST) -> Compiled:
     code = load_code(compile_object(emit_kernel(kernel, target), target, EXPLICIT))
     return Compiled(kernel, code, _SIGNATURE(code.address("kernel")))
 
@@ -107,7 +107,7 @@ def run(
     kernel: Kernel,
     arrays: Sequence[NDArray[Any]],
     sizes: Sequence[int],
-    target: Target = HOST,
+    target: LlvmTarget = HOST,
     *,
     at_end: bool = True,
 ) -> list[NDArray[Any]]:

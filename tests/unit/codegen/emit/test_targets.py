@@ -4,8 +4,8 @@ import pytest
 from tests.unit.codegen.emit import examples
 from tests.unit.codegen.emit.test_elementwise import cases, cast_kernel, map_kernel
 
-from anyshape.codegen.elf import undefined_symbols
 from anyshape.codegen.llvm.compile import compile_object
+from anyshape.codegen.llvm.elf import undefined_symbols
 from anyshape.codegen.llvm.emit import emit_kernel
 from anyshape.codegen.llvm.target import NAMED_TARGETS
 from anyshape.ir.types import ALL_DTYPES

@@ -28,7 +28,7 @@ from anyshape.codegen.llvm.emit.walk import stored_buffers
 from anyshape.codegen.llvm.isa import InstructionSet
 from anyshape.codegen.llvm.math.boundary import Builder, Function, Value, constant, ir, new_module
 from anyshape.codegen.llvm.math.software import SOFTWARE
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.ir.types import i64
 from anyshape.loop import (
     Bind,
@@ -48,7 +48,7 @@ from anyshape.loop.verify import facts_of_task
 from anyshape.sym import Answer, Dim, Less, Prover, Symbol, product
 
 
-def emit_kernel(kernel: Kernel, target: Target, name: str = "kernel") -> str:
+def emit_kernel(kernel: Kernel, target: LlvmTarget, name: str = "kernel") -> str:
     """LLVM IR of a module with one public function. Raises VerifyError on a malformed kernel."""
     prover = Prover(kernel.facts.axes, [fact.predicate for fact in kernel.facts.facts])
     safe, checked = made_safe(kernel, prover.extended((), facts_of_task(kernel)))

@@ -9,12 +9,13 @@ from tests.unit.plan.planning import scheduled
 
 import anyshape as ash
 from anyshape.base.errors import AnyshapeError
+from anyshape.codegen.llvm.integers.module import MOST_LINES, shape_text
 from anyshape.execute.link import unlinked_program
 from anyshape.ir.inputs import entry_plan
+from anyshape.level2 import word_program
+from anyshape.level2.long_sums import HeldSums, SumNames, Sums, numbers_in_order, taken_apart
+from anyshape.level2.words import Estimate, Words
 from anyshape.passes import PASSES, run_passes
-from anyshape.plan.long_sums import HeldSums, SumNames, Sums, numbers_in_order, taken_apart
-from anyshape.plan.shape_program import MOST_LINES, shape_text
-from anyshape.plan.words import Estimate, Words
 from anyshape.sym import Dim, Symbol, total
 
 PARTS = [Dim.of(f"a{n:03} // 2") for n in range(300)]
@@ -75,14 +76,14 @@ def test_multiples_of_one_sum_add_it_up_once() -> None:
     for factor in range(1, 21):
         often.word(factor * total(PARTS) + factor)
         often.word(Estimate((factor * total(PARTS)) // 1000))
-    lines = [shape_text(SYMBOLS, words).count("sadd.with") for words in (once, often)]
+    lines = [shape_text(word_program(SYMBOLS, words)).count("sadd.with") for words in (once, often)]
     assert lines[1] <= lines[0] + 60
 
 
 def test_no_function_of_a_long_sum_is_long() -> None:
     words = Words()
     words.word(total(PARTS) * 4)
-    text = shape_text(SYMBOLS, words)
+    text = shape_text(word_program(SYMBOLS, words))
     bodies = re.findall(r"^define .*?^}", text, re.DOTALL | re.M)
     assert max(body.count("\n") for body in bodies) < MOST_LINES + 400
 
@@ -93,8 +94,8 @@ def lines_of_level_2(count: int) -> int:
 
     function.__annotations__ = {"x": ash.f32["n"]}
     plan = scheduled(run_passes(ash.jit(function).graph, PASSES).graph)
-    words = unlinked_program(plan, entry_plan(plan.graph)).words
-    return shape_text([Symbol("n")], words).count("\n")
+    program = unlinked_program(plan, entry_plan(plan.graph)).level_2
+    return shape_text(program.words).count("\n")
 
 
 def test_level_2_grows_with_the_parts_of_a_concatenation() -> None:

@@ -9,16 +9,17 @@ import pytest
 
 import anyshape as ash
 from anyshape.base.errors import AnyshapeError
-from anyshape.codegen.elf import undefined_symbols
+from anyshape.codegen.llvm.elf import undefined_symbols
 from anyshape.codegen.llvm.emitting import IntegerModule, compile_source
+from anyshape.codegen.llvm.integers import module
+from anyshape.codegen.llvm.integers.code import DECLARATIONS
+from anyshape.codegen.llvm.integers.module import MOST_LINES, bind_text, shape_text
 from anyshape.codegen.llvm.target import NAMED_TARGETS
 from anyshape.execute.native import NativeExecutor
 from anyshape.ir.graph import Graph
 from anyshape.ir.inputs import entry_plan
-from anyshape.plan import formulas, shape_program
-from anyshape.plan.integer_code import DECLARATIONS
-from anyshape.plan.shape_program import MOST_LINES, bind_text, shape_text
-from anyshape.plan.words import Words
+from anyshape.level2 import formulas, word_program
+from anyshape.level2.words import Words
 from anyshape.runtime import _native
 from anyshape.sym import Dim, Symbol
 
@@ -52,7 +53,7 @@ def test_no_function_of_many_words_is_long() -> None:
     words, symbols = Words(), [Symbol(f"n{number}") for number in range(400)]
     for number, symbol in enumerate(symbols):
         words.word(Dim.of(symbol) * 3 // (2 * number + 7))
-    lengths = function_lengths(shape_text(symbols, words))
+    lengths = function_lengths(shape_text(word_program(symbols, words)))
     assert len(lengths) > 3
     assert max(lengths) < MOST_LINES + LONGEST_PART
 
@@ -61,7 +62,7 @@ def test_equal_operations_are_computed_once() -> None:
     words, n = Words(), Dim.of("n")
     words.word((n + 1) * 5 // 3)
     words.word((n + 1) * 5 % 3)
-    text = shape_text([Symbol("n")], words)
+    text = shape_text(word_program([Symbol("n")], words))
     assert text.count("srem") == 1
 
 
@@ -69,7 +70,7 @@ def test_equal_operations_are_computed_once() -> None:
 def test_divided_functions_compute_and_refuse_the_same(
     monkeypatch: pytest.MonkeyPatch, lines: int
 ) -> None:
-    monkeypatch.setattr(shape_program, "MOST_LINES", lines)
+    monkeypatch.setattr(module, "MOST_LINES", lines)
     compiled = ash.compile(chained_axes(6))
     arrays = [np.full(2 + n, n, np.float32) for n in range(6)]
     assert compiled(*arrays) == pytest.approx(sum(a.sum() for a in arrays) + arrays[0].sum())
@@ -87,7 +88,7 @@ def words_text(graph: Graph) -> str:
     executor = ash.compile(graph).executor
     assert isinstance(executor, NativeExecutor)
     symbols = [step.affine.symbol for step in executor.bindings.steps]
-    return shape_text(symbols, executor.linked.words)
+    return shape_text(word_program(symbols, executor.linked.words))
 
 
 def shrinking(layers: int) -> Graph:
@@ -140,7 +141,7 @@ def test_tables_link_on_every_target(target: str) -> None:
     words, symbols = Words(), [Symbol(f"n{number}") for number in range(20)]
     for symbol in symbols:
         words.word(Dim.of(symbol) * 3 // 7)
-    text = f"{DECLARATIONS}\n{shape_text(symbols, words)}"
+    text = f"{DECLARATIONS}\n{shape_text(word_program(symbols, words))}"
     assert "constant" in text
     elf_object = compile_source(IntegerModule(text), NAMED_TARGETS[target])
     assert undefined_symbols(elf_object) == ()

@@ -15,7 +15,7 @@ from itertools import chain
 from math import gcd
 from typing import Final
 
-from anyshape.plan.words import Cheapest, Estimate, Formula, OfCheapest, Words
+from anyshape.level2.words import Cheapest, Estimate, Formula, OfCheapest, Words
 from anyshape.sym import Dim, Symbol, total
 from anyshape.sym.monomial import ONE, Monomial
 from anyshape.sym.terms import factors_of

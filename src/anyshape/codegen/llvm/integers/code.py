@@ -12,7 +12,7 @@ from functools import reduce
 from itertools import count, starmap
 from typing import assert_never
 
-from anyshape.plan.long_sums import HeldSums, Sums, is_long, taken_apart
+from anyshape.level2.long_sums import HeldSums, Sums, is_long, taken_apart
 from anyshape.sym import (
     Broadcastable,
     Dim,

@@ -1,12 +1,9 @@
-"""Level 2 as code: `bind` solves and checks the symbols, `shape` computes every word.
-
-`bind` follows the graph's `BindingPlan` step by step, so the Python plan is its reference, and
-explains any check that fails.
+"""A shape program as LLVM IR: `level2/program.py` says what it computes.
 
 LLVM's time for a function grows faster than the function. So a long one is several of at most about
 `MOST_LINES` lines, called one after the other: symbols and words are in memory between them, and
-what else a dim of one has in common with those of another is computed again. A long sum is made of
-others (`long_sums.py`), and formulas that many steps share are functions too (`formulas.py`).
+what else a dim of one has in common with those of another is computed again. Formulas that many
+uses share are functions too.
 """
 
 from __future__ import annotations
@@ -15,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, assert_never
 
-from anyshape.codegen.llvm.emitting import IntegerModule
-from anyshape.plan.formulas import SharedFormulas, written
-from anyshape.plan.integer_code import DECLARATIONS, IntegerCode
-from anyshape.plan.long_sums import HeldSums, numbers_in_order
-from anyshape.plan.words import Cheapest, Estimate, Formula, OfCheapest, Words
+from anyshape.codegen.llvm.integers.code import DECLARATIONS, IntegerCode
+from anyshape.level2 import ShapeProgram, WordProgram
+from anyshape.level2.formulas import SharedFormulas
+from anyshape.level2.long_sums import HeldSums
+from anyshape.level2.words import Cheapest, Estimate, Formula, OfCheapest
 from anyshape.sym import Axis, BindingPlan, Dim, Fact, Symbol
 from anyshape.sym.bindings import FromInput, Step
 
@@ -29,15 +26,18 @@ Part = Callable[[IntegerCode], Iterable[str]]
 """Writes code, and gives the checks that it makes."""
 
 
-def shape_text(symbols: list[Symbol], words: Words) -> str:
-    """Computes all words, and those that long sums are made of, which are added to them."""
-    stored, held = _indices(symbols), HeldSums(words.meaning)
-    numbers = written(words.numbers, stored)
-    alone = numbers_in_order(numbers.alone, words)
-    names = [f"@shape.formulas.{number}" for number in range(len(numbers.shared))]
-    functions = map(_formula_function, names, numbers.shared)
-    parts = (*_stores(alone, held), *_calls_of(numbers.shared, names))
-    whole = _function("shape", "ptr %symbols, ptr %words", parts, stored, held)
+def module_text(program: ShapeProgram) -> str:
+    """Both functions in one module."""
+    return "\n".join((DECLARATIONS, bind_text(program.bindings), shape_text(program.words)))
+
+
+def shape_text(words: WordProgram) -> str:
+    """Computes all words."""
+    held = HeldSums(words.meaning)
+    names = [f"@shape.formulas.{number}" for number in range(len(words.shared))]
+    functions = map(_formula_function, names, words.shared)
+    parts = (*_stores(words.alone, held), *_calls_of(words.shared, names))
+    whole = _function("shape", "ptr %symbols, ptr %words", parts, words.indices, held)
     return "\n".join((*functions, whole))
 
 
@@ -54,7 +54,7 @@ def _stores(numbers: Iterable[tuple[Formula, int]], held: HeldSums) -> Iterator[
 
 def _calls_of(shared: Sequence[SharedFormulas], names: Sequence[str]) -> Iterator[Part]:
     for name, form in zip(names, shared, strict=True):
-        yield partial(_apply, f"call i1 {name}(ptr {form.source}, ptr %words)")
+        yield partial(_apply, f"call i1 {name}(ptr %{form.source}, ptr %words)")
 
 
 def _apply(call: str, code: IntegerCode) -> Iterable[str]:
@@ -103,10 +103,6 @@ def _table(rows: Iterable[Sequence[int]], kind: str) -> str:
     return ", ".join(f"{kind} [{text}]" for text in texts)
 
 
-def _indices(symbols: Iterable[Symbol]) -> dict[Symbol, int]:
-    return {symbol: index for index, symbol in enumerate(symbols)}
-
-
 def _number(code: IntegerCode, number: Formula) -> str:
     match number:
         case Dim():
@@ -123,7 +119,7 @@ def _number(code: IntegerCode, number: Formula) -> str:
 
 def bind_text(plan: BindingPlan) -> str:
     """Solves the symbols in the order of the plan, then makes all of its checks."""
-    symbols = _indices(step.affine.symbol for step in plan.steps)
+    symbols = {step.affine.symbol: index for index, step in enumerate(plan.steps)}
     return _function("bind", "ptr %dims, ptr %symbols", _checks(plan), symbols)
 
 
@@ -180,13 +176,6 @@ def _in_range(code: IntegerCode, size: str, low: int, high: int | None) -> str:
     if high is None:
         return above
     return code.emit(f"and i1 {above}, {code.compare('sle', size, str(high))}")
-
-
-def shape_program(plan: BindingPlan, words: Words) -> IntegerModule:
-    """Both functions in one module."""
-    symbols = [step.affine.symbol for step in plan.steps]
-    text = "\n".join((DECLARATIONS, bind_text(plan), shape_text(symbols, words)))
-    return IntegerModule(text)
 
 
 # --- functions ------------------------------------------------------------------------------------

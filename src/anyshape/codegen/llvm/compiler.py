@@ -11,11 +11,11 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from threading import Lock  # noqa: TID251  of a Compiler, which no child uses
 
-from anyshape.codegen.cache import ObjectCache, object_key
-from anyshape.codegen.listings import Listings
+from anyshape.codegen.cache import ObjectCache
 from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning
 from anyshape.codegen.llvm.emitting import Source
-from anyshape.codegen.llvm.target import Target
+from anyshape.codegen.llvm.object_key import object_key
+from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.codegen.llvm.workers import Progress, compile_many
 
 _Work = Mapping[str, Source]  # by key
@@ -30,7 +30,7 @@ class Compiler:
 
     def __init__(
         self,
-        target: Target,
+        target: LlvmTarget,
         *,
         cpus: int = 1,
         cache: ObjectCache | None = None,
@@ -42,11 +42,6 @@ class Compiler:
         self._cache = cache
         self._lock = Lock()
         self._objects: dict[str, Future[bytes]] = {}
-
-    @property
-    def listings(self) -> Listings:
-        """Shows what is compiled, without the objects that a Compiler holds."""
-        return Listings(self.target, self.tuning)
 
     def key(self, source: Source) -> str:
         """Equal only for equal code."""

@@ -3,7 +3,7 @@
 What a step costs, how many tasks it has and which variant is the cheapest are formulas in sizes of
 its kernel's own (`words.InOwnSizes`), and a graph of thousands of steps has few kernels. One of
 thousands of axes has few kinds of inputs, whose bytes are formulas of one symbol each. Written out
-for each use, they would be most of level 2's code: LLVM would take as long for it as for everything
+for each use, they would be most of level 2's code: it would take as long to compile as everything
 else, and no instruction cache would hold it. Where more than `FEW` uses share formulas, these are
 one function, which goes through a table of uses: where each finds its sizes, and where the results
 belong. Sizes are symbols, or words that were computed before.
@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-from anyshape.plan.words import (
+from anyshape.level2.words import (
     Formula,
     InOwnSizes,
     Number,
@@ -31,6 +31,10 @@ FEW: Final = 8
 """So many uses of the same formulas are written out, where they share what they have in common."""
 
 
+Source: TypeAlias = Literal["symbols", "words"]
+"""Where uses find their sizes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Use:
     """Where the sizes are, and the word of each formula."""
@@ -41,12 +45,12 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class SharedFormulas:
-    """Formulas of the same sizes, and who uses them. `source` is where sizes are found."""
+    """Formulas of the same sizes, and who uses them."""
 
     sizes: tuple[Symbol, ...]
     formulas: tuple[Formula, ...]
     uses: tuple[Use, ...]
-    source: str
+    source: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +68,8 @@ def written(numbers: Mapping[Number, int], symbols: Mapping[Symbol, int]) -> Wri
     by_symbols = _of_symbols(numbers) if len(symbols) > FEW else {}
     places = {Dim.of(symbol): index for symbol, index in symbols.items()}
     shared = (
-        *_shared(by_symbols, places, "%symbols"),
-        *_shared(_of_kernels(numbers), dims, "%words"),
+        *_shared(by_symbols, places, "symbols"),
+        *_shared(_of_kernels(numbers), dims, "words"),
     )
     elsewhere = {word for form in shared for use in form.uses for word in use.words}
     rest = ((number, word) for number, word in numbers.items() if word not in elsewhere)
@@ -101,7 +105,9 @@ def _of_symbols(numbers: Mapping[Number, int]) -> _BySizes:
     return found
 
 
-def _shared(by_sizes: _BySizes, places: Mapping[Dim, int], source: str) -> Iterator[SharedFormulas]:
+def _shared(
+    by_sizes: _BySizes, places: Mapping[Dim, int], source: Source
+) -> Iterator[SharedFormulas]:
     """Formulas that are those of many sizes, all of which have a place in memory."""
     forms: dict[tuple[tuple[Symbol, ...], tuple[Formula, ...]], list[Use]] = {}
     for sizes, formulas in by_sizes.items():

@@ -1,0 +1,120 @@
+"""The native target: machine code for one CPU, made by LLVM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+from anyshape.base.errors import CodeError, OptionError
+from anyshape.codegen.llvm.compiler import Compiler
+from anyshape.codegen.llvm.emitting import IntegerModule, source_name
+from anyshape.codegen.llvm.emitting import Source as Written
+from anyshape.codegen.llvm.integers.module import module_text
+from anyshape.codegen.llvm.isa import executed_with
+from anyshape.codegen.llvm.listings import listing
+from anyshape.codegen.llvm.target import NAMED_TARGETS, LlvmTarget, host_target
+from anyshape.codegen.shared_code import shared_code
+from anyshape.codegen.target import (
+    Code,
+    Guard,
+    Host,
+    Load,
+    Loaded,
+    MemoryKind,
+    Origins,
+    Setup,
+    Source,
+)
+from anyshape.loop import Kernel
+from anyshape.lower.tiling import Tiling
+
+
+@dataclass(frozen=True, slots=True)
+class NativeTarget:
+    """A CPU that runs what LLVM makes for it. See `codegen.target.Target`."""
+
+    llvm: LlvmTarget
+
+    name: ClassVar[str] = "native"
+    memory: ClassVar[MemoryKind] = MemoryKind.HOST
+    most_threads: ClassVar[int | None] = None
+    is_measured: ClassVar[bool] = True
+
+    @property
+    def isa(self) -> str:
+        return self.llvm.isa
+
+    @property
+    def tiling(self) -> Tiling:
+        return self.llvm.tiling
+
+    @property
+    def guard(self) -> Guard | None:
+        return None  # machine code raises nothing
+
+    def generator(self, setup: Setup) -> LlvmGenerator:
+        compiler = Compiler(self.llvm, cpus=setup.jobs, cache=setup.cache)
+        return LlvmGenerator(compiler, setup.load)
+
+    def listing(self, kernel: Kernel, form: str) -> str:
+        return listing(kernel, self.llvm, form)
+
+
+class LlvmGenerator:
+    """Compiles what is neither in this process nor on disk, and loads the rest."""
+
+    def __init__(self, compiler: Compiler, load: Load) -> None:
+        self._compiler = compiler
+        self._load = load
+
+    def code(self, sources: Sequence[Source]) -> Loaded:
+        texts = [_written(source) for source in sources]
+        keys = [self._compiler.key(text) for text in texts]
+        by_key = dict(zip(keys, texts, strict=True))
+        return shared_code(keys, lambda missing: self._made({key: by_key[key] for key in missing}))
+
+    def _made(self, wanted: Mapping[str, Written]) -> tuple[dict[str, Code], Origins]:
+        compiled: list[str] = []
+        objects = self._compiler.objects(wanted, lambda done, of, kernel: compiled.append(kernel))
+        codes = {key: self._loaded(key, wanted[key], elf) for key, elf in objects.items()}
+        return codes, Origins(disk=len(wanted) - len(compiled), compiled=len(compiled))
+
+    def _loaded(self, key: str, source: Written, elf_object: bytes) -> Code:
+        try:
+            return self._own_code(source, elf_object)
+        except CodeError as error:  # the disk can hold code that is whole, but not ours
+            anew = self._compiler.compiled_anew(key, source, error.problem)
+            return self._own_code(source, anew)
+
+    def _own_code(self, source: Written, elf_object: bytes) -> Code:
+        """CodeError if that is no code, or not the code of the source."""
+        code = self._load(elf_object)
+        code.address(source_name(source))
+        return code
+
+
+def _written(source: Source) -> Written:
+    """LLVM IR of level 2 is written at once: its text is its key."""
+    return source if isinstance(source, Kernel) else IntegerModule(module_text(source))
+
+
+# --- choosing -------------------------------------------------------------------------------------
+
+_OF_ISA: Final = MappingProxyType({target.isa: target for target in NAMED_TARGETS.values()})
+
+
+def native_target(host: Host, isa: str) -> NativeTarget:
+    """For an instruction set of this machine; "" is the best.
+
+    The best one means this very CPU, with all that LLVM knows of it. A lesser one means any CPU
+    that has it: code for it is the same on every machine.
+    """
+    best, *lesser = executed_with(host.isa)
+    if isa in ("", best):
+        return NativeTarget(host_target(host.cpu, best))
+    if isa not in lesser:
+        known = ", ".join((best, *lesser))
+        raise OptionError("isa", isa, f"an instruction set that this CPU executes: {known}")
+    return NativeTarget(_OF_ISA[isa])
