@@ -7,7 +7,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol
 
-from anyshape.base.options import options_from_environment
+from tests.compliance.inputs import LIMIT
+
+from anyshape.base.options import Options, options_from_environment
 from anyshape.execute import Executable, compile_graph
 from anyshape.execute.native import NativeExecutor
 from anyshape.execute.stepwise import StepwiseExecutor
@@ -19,6 +21,7 @@ class Evaluator(Protocol):
     """Runs any graph of the suite on concrete arrays."""
 
     name: str
+    most_elements: int  # of all inputs: more would take it too long
 
     def run(self, graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The tensors among the results. Sizes that break a fact raise ShapeError."""
@@ -29,26 +32,41 @@ class Interpreter:
     """The definition of what a graph means."""
 
     name = "interpreter"
+    most_elements = LIMIT
 
     def run(self, graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
         return evaluate(graph, *arrays)
 
 
+OF_PROCESS = options_from_environment()
+
+INTERPRETED_ELEMENTS = 300
+"""A loop that Python runs takes microseconds for each; the tiles of that target are as small."""
+
+
+def most_elements(target: str) -> int:
+    return INTERPRETED_ELEMENTS if target == "interpreter" else LIMIT
+
+
 class Native:
     """Compiled code: one Executable per graph, as a user would keep it."""
 
-    def __init__(self, isa: str = "") -> None:
-        self.name = f"native-{isa}" if isa else "native"
-        self.isa = isa or options_from_environment().isa
+    def __init__(self, isa: str = "", target: str = "") -> None:
+        self.name = "-".join(filter(None, ("native", target, isa)))
+        self.options = OF_PROCESS
+        if isa or target:
+            self.options = replace(OF_PROCESS, target=target or "native", isa=isa)
+        self.most_elements = most_elements(self.options.target)
 
     def run(self, graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        return compiled(graph, self.isa)(*arrays)
+        return compiled(graph, self.options)(*arrays)
 
 
 class Stepwise:
     """The same code, one step at a time."""
 
     name = "stepwise"
+    most_elements = most_elements(OF_PROCESS.target)
 
     def run(self, graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
         return stepwise(graph)(*arrays)
@@ -59,8 +77,8 @@ KEPT = 4
 
 
 @lru_cache(KEPT)
-def compiled(graph: Graph, isa: str = options_from_environment().isa) -> Executable:
-    return compile_graph(graph, replace(options_from_environment(), isa=isa))
+def compiled(graph: Graph, options: Options = OF_PROCESS) -> Executable:
+    return compile_graph(graph, options)
 
 
 @lru_cache(KEPT)
@@ -85,3 +103,6 @@ EVALUATORS: tuple[Evaluator, ...] = (
 
 LESSER: tuple[Evaluator, ...] = tuple(map(Native, executable_isas()[1:]))
 """Compiled for the other instruction sets that this machine executes."""
+
+INTERPRETED: Evaluator = Native(target="interpreter")
+"""The same plan and the same runtime, with loops that Python runs."""

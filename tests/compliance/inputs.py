@@ -54,12 +54,17 @@ def candidate_sizes(case: Case, graph: Graph) -> list[Sizes]:
 def _is_shape(case: Case, graph: Graph, sizes: Sizes) -> bool:
     domain = all(parse_predicate(text).holds(sizes) for text in case.domain)
     shapes = input_shapes(graph, sizes)
-    small = sum(math.prod(shape) for shape in shapes) <= LIMIT
+    small = elements(graph, sizes) <= LIMIT
     return domain and small and all(size >= 0 for shape in shapes for size in shape)
 
 
 def input_shapes(graph: Graph, sizes: Sizes) -> list[tuple[int, ...]]:
     return [tuple(dim.evaluate(sizes) for dim in type_.shape) for type_ in tensor_params(graph)]
+
+
+def elements(graph: Graph, sizes: Sizes) -> int:
+    """Of all inputs."""
+    return sum(math.prod(shape) for shape in input_shapes(graph, sizes))
 
 
 def tensor_params(graph: Graph) -> list[TensorType]:

@@ -161,6 +161,14 @@ def _floordiv(x: Array, y: Array) -> Array:
     return np.floor_divide(x, y)
 
 
+def _pow(x: Array, y: Array) -> Array:
+    """Of as many exponents as there are results: for one that is broadcast and 0.5, NumPy takes the
+    square root, which differs at -0 and -inf."""
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    exponents = np.array(np.broadcast_to(y, shape), order="C", ndmin=1)
+    return np.power(x, exponents).reshape(shape)
+
+
 RING = (Trait.COMMUTATIVE, Trait.ASSOCIATIVE)
 LATTICE = (Trait.COMMUTATIVE, Trait.ASSOCIATIVE, Trait.IDEMPOTENT)
 
@@ -200,7 +208,7 @@ mul = _binary("mul", np.multiply, NUMERIC, RING, neutral=1)
 div = _binary("div", np.divide, FLOATS, cost=5)
 floordiv = _binary("floordiv", _floordiv, cost=20)
 mod = _binary("mod", np.mod, cost=20)
-pow_ = _binary("pow", np.power, FLOATS, cost=50)
+pow_ = _binary("pow", _pow, FLOATS, cost=50)
 maximum = _binary("maximum", np.maximum, NUMERIC, LATTICE, neutral=-math.inf)
 minimum = _binary("minimum", np.minimum, NUMERIC, LATTICE, neutral=math.inf)
 logical_and = _binary("logical_and", np.logical_and, (bool_,), LATTICE, neutral=1)
