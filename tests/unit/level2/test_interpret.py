@@ -81,13 +81,14 @@ SIZES = st.one_of(st.sampled_from(EDGES), st.integers(0, 300), st.integers(0, 1 
 
 
 def dims(depth: int = 3) -> st.SearchStrategy[Dim]:
-    """Expressions of a, b and c; divisors are never -1, whose quotient need not fit."""
+    """Expressions of a, b and c."""
     leaves = st.one_of(st.sampled_from((A, B, C)), st.integers(-9, 9).map(Dim.of))
     if depth == 0:
         return leaves
     inner = dims(depth - 1)
     pairs = st.tuples(inner, inner)
-    divisors = st.one_of(st.integers(2, 9).map(Dim.of), st.sampled_from((A, B + 1, C * 2, A * B)))
+    some = (A, B + 1, C * 2, A * B, C - 3, 2 - A * B, maximum(1, C), maximum(0, A - 2), -A)
+    divisors = st.one_of(st.sampled_from((-2, -1, 2, 3, 9)).map(Dim.of), st.sampled_from(some))
     return st.one_of(
         leaves,
         pairs.map(lambda p: p[0] + p[1]),
@@ -153,6 +154,29 @@ def test_broadcast_sizes() -> None:
     program = shape_program(plan_of([(A, B, C)], ["broadcastable(a, b)"]), words)
     codes = native(program), code_of(program)
     for sizes in ((1, 5, 3), (5, 1, 3), (0, 1, 9), (1 << 40, 1, 1 << 30), (4, 5, 6)):
+        assert_same(program, codes, sizes)
+
+
+@pytest.mark.parametrize("few", [0, 100])
+def test_a_quotient_that_does_not_fit_is_refused(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CPUs end the process that divides the least number by -1."""
+    monkeypatch.setattr(formulas_module, "FEW", few)
+    for number in ((A * B) // (C - 5), (A * B) % (C - 5), (A * B - C) // (A - B)):
+        words = Words()
+        for formula in (number, Estimate(number)):
+            words.word(formula)
+        program = shape_program(plan_of([(A, B, C)]), words)
+        codes = native(program), code_of(program)
+        for sizes in ((1 << 62, 2, 4), (1 << 32, 1 << 31, 4), (3, 4, 4), (1 << 31, 1 << 32, 0)):
+            assert_same(program, codes, sizes)
+
+
+def test_so_it_is_in_checks() -> None:
+    plan = plan_of([(A, B, C), ((A * B) // (C - 5),)], ["(a*b) // (c - 5) <= a"])
+    program = shape_program(plan, Words())
+    codes = native(program), code_of(program)
+    assert called(codes[0], BIND, (1 << 62, 2, 4, 0), 3)[0] == len(plan.steps) * 2 + 4 + 3 + 1
+    for sizes in ((1 << 62, 2, 4, 0), (3, 4, 4, 0), (1 << 32, 1 << 31, 4, 9), (2, 2, 6, 4)):
         assert_same(program, codes, sizes)
 
 

@@ -33,7 +33,7 @@ class IntegerCode:
     """The body of one function under construction. Every value is an i64 in an SSA name.
 
     Symbols that it does not define itself are loaded from `%symbols`, where `stored` says, and
-    dims that are `held` from `%words`.
+    dims that are `held` from `%words`. Where there are any, symbols are sizes that were checked.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class IntegerCode:
         self.lines: list[str] = []
         self._stored = stored or {}
         self._held = held or HeldSums()
+        self._sizes = self._stored.keys() if held else frozenset[Symbol]()
         self._numbers = count()
         self._symbols: dict[Symbol, str] = {}
         self._values: dict[Dim, str] = {}
@@ -157,9 +158,11 @@ class IntegerCode:
             case Symbol():
                 return self._symbol(factor)
             case FloorDiv():
-                return self.quotient(*map(self.dim, factor.args))
+                num, den = factor.args
+                return self.quotient(self.dim(num), self.dim(den), self._least(den))
             case Mod():
-                return self.remainder(*map(self.dim, factor.args))
+                num, den = factor.args
+                return self.remainder(self.dim(num), self.dim(den), self._least(den))
             case Min():
                 return reduce(self._smaller, map(self.dim, factor.args))
             case Max():
@@ -203,36 +206,56 @@ class IntegerCode:
         """Sizes for which the flag is set are too large."""
         self.overflow = flag if self.overflow == "false" else self.any(self.overflow, flag)
 
-    def quotient(self, num: str, den: str) -> str:
-        """Rounded down; by zero, it is zero."""
+    def quotient(self, num: str, den: str, least: int | None = None) -> str:
+        """Rounded down; by zero, it is zero. `least` is a number that `den` is never below."""
         if den == "1":
             return num
+        if den == "-1":
+            return self.subtract("0", num)
         if (shift := _power_of_two(den)) is not None:
             return self.emit(f"ashr i64 {num}, {shift}")
-        safe, nothing = self._divisor(den)
+        safe, nothing, negates = self._divisor(den, least)
         quotient, rest = self.emit(f"sdiv i64 {num}, {safe}"), self.emit(f"srem i64 {num}, {safe}")
         lower = self.emit(f"sub i64 {quotient}, 1")
         floor = self.select(self._is_below(rest, safe), lower, quotient)
+        if negates is not None:
+            negated = self.subtract("0", self.select(negates, num, "0"))
+            floor = self.select(negates, negated, floor)
         return floor if nothing is None else self.select(nothing, "0", floor)
 
-    def remainder(self, num: str, den: str) -> str:
+    def remainder(self, num: str, den: str, least: int | None = None) -> str:
         """Of the division that rounds down; by zero, it is zero."""
-        if den == "1":
+        if den in ("1", "-1"):
             return "0"
         if _power_of_two(den) is not None:
             return self.emit(f"and i64 {num}, {int(den) - 1}")
-        safe, nothing = self._divisor(den)
+        safe, nothing, _ = self._divisor(den, least)
         rest = self.emit(f"srem i64 {num}, {safe}")
         higher = self.emit(f"add i64 {rest}, {safe}")
         remainder = self.select(self._is_below(rest, safe), higher, rest)
         return remainder if nothing is None else self.select(nothing, "0", remainder)
 
-    def _divisor(self, den: str) -> tuple[str, str | None]:
-        """What to divide by, and whether the divisor is zero; None if it never is."""
-        if den.lstrip("-").isdigit() and den != "0":
-            return den, None
+    def _divisor(self, den: str, least: int | None) -> tuple[str, str | None, str | None]:
+        """What to divide by, and whether the divisor is zero, or -1; None if it never is.
+
+        A quotient by -1 need not fit, and CPUs do not divide then: they end the process.
+        """
+        if (den.lstrip("-").isdigit() and den != "0") or (least is not None and least > 0):
+            return den, None, None
         nothing = self.compare("eq", den, "0")
-        return self.select(nothing, "1", den), nothing
+        if least is not None:
+            return self.select(nothing, "1", den), nothing, None
+        negates = self.compare("eq", den, "-1")
+        return self.select(self.any(nothing, negates), "1", den), nothing, negates
+
+    def _least(self, divisor: Dim) -> int | None:
+        """A number that the value of a divisor is never below, even if something does not fit."""
+        factor = _only_factor(divisor)
+        if isinstance(factor, Symbol) and factor in self._sizes:
+            return 0
+        if isinstance(factor, Max):
+            return max((c for arg in factor.args if (c := arg.constant) is not None), default=None)
+        return None
 
     def _is_below(self, rest: str, den: str) -> str:
         """Whether a division that rounds towards zero is one above the one that rounds down."""
@@ -294,6 +317,15 @@ DECLARATIONS = "\n".join(
         *(f"declare i64 @llvm.{operation}.i64(i64, i64)" for operation in ("smin", "smax")),
     )
 )
+
+
+def _only_factor(dim: Dim) -> Factor | None:
+    """The factor that a dim is, if it is nothing else."""
+    match dim.terms:
+        case ((((factor, 1),), 1),):
+            return factor
+        case _:
+            return None
 
 
 def _power_of_two(value: str) -> int | None:
