@@ -9,6 +9,7 @@ from typing import Any, Literal, cast, overload
 from numpy import ndarray
 
 from anyshape.base.errors import AnyshapeError, InputError
+from anyshape.codegen.target import described
 from anyshape.execute.background import BackgroundSpecialization
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.destinations import destinations, filled, unfit
@@ -207,7 +208,7 @@ class Executable:
 
     @property
     def kernels(self) -> tuple[KernelView, ...]:
-        """What its steps run, each with its loops, LLVM IR and assembly as text; every variant,
+        """What its steps run, each with its loops and the listings of its target; every variant,
         and those of regions too."""
         return self.executor.kernels
 
@@ -223,6 +224,7 @@ class Executable:
             tuple(self.memory()._asdict().items()),
             self.specialize(**axes).as_text() if axes or self._has_one_shape() else None,
             self.executor.decisions(),
+            next((described(kernel.target) for kernel in self.kernels), ""),
         )
 
     def _has_one_shape(self) -> bool:

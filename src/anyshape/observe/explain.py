@@ -20,7 +20,9 @@ GROUPS_SHOWN = 8
 """How many groups a section of the text lists, the largest first; fields have them all."""
 
 
-_SHOWN_BY = "  shown by `executable.kernels`: each has as_text(), llvm() and assembly()"
+_SHOWN_BY = (
+    "  shown by `executable.kernels`: each has as_text(), and if it is compiled llvm(), assembly()"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class Explanation:
     held: tuple[tuple[str, int], ...]  # what occupies memory between calls, in bytes
     specialization: str | None = None  # the plan at a binding, if one was given
     planned: tuple[Decision, ...] = ()  # decisions about memory, after the passes
+    target: str = ""  # what runs its kernels, if it has any
 
     @property
     def applied(self) -> tuple[Group, ...]:
@@ -96,9 +99,14 @@ class Explanation:
             yield from report.decisions
         yield from self.planned
 
+    @property
+    def _how(self) -> str:
+        parts = f"{self.executor} executor", amount(self.threads, "thread"), self.target
+        return ", ".join(filter(None, parts))
+
     def __str__(self) -> str:
         sections = (
-            ("", [f"{self.graph}: {self.executor} executor, {amount(self.threads, 'thread')}"]),
+            ("", [f"{self.graph}: {self._how}"]),
             ("passes", _pass_table(self.passes)),
             ("done", self._listed(self.applied, "applied")),
             ("refused", self._listed(self.refused, "refused")),
