@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
@@ -23,7 +22,7 @@ def shared_code(keys: Sequence[str], make: Make) -> Loaded:
     known = len(codes)
     made, origins = make([key for key in dict.fromkeys(keys) if key not in codes])
     codes |= {key: _shared(key, code) for key, code in made.items()}
-    return Loaded(tuple(codes[key] for key in keys), replace(origins, memory=known))
+    return Loaded(tuple(codes[key] for key in keys), origins._replace(memory=known))
 
 
 def _shared(key: str, code: Code) -> Code:

@@ -5,7 +5,7 @@ and arenas are (its memory), and what a kernel and a shape program become (its c
 this layer knows another way to either; nothing below it knows a machine, but for the sizes in a
 `Tiling`. A new target is a folder beside this file, and an entry in `targets.py`.
 
-Code is functions with the signatures of `csrc/program.h`, whatever they are made of:
+Code is functions with the signatures of `csrc/core/program.h`, whatever they are made of:
 
     kernel   (block, first task, last task, worker)     of a `Kernel`
     bind     (sizes, symbols) -> check                  of a `ShapeProgram`
@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, Final, Protocol, TypeAlias
+from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
 from anyshape.codegen.cache import ObjectCache
 from anyshape.level2 import ShapeProgram
@@ -52,8 +51,7 @@ class Code(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Origins:
+class Origins(NamedTuple):
     """Where distinct pieces of code came from."""
 
     memory: int = 0  # this process had them
@@ -61,8 +59,7 @@ class Origins:
     compiled: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """The code of each source, in order."""
 
     codes: tuple[Code, ...]
@@ -84,8 +81,7 @@ Guard: TypeAlias = Callable[[], AbstractContextManager[None]]
 """Around a native call: raises what functions of the target raised in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(NamedTuple):
     """What making code may use: the runtime's loader, processes, and a place to keep objects."""
 
     load: Load
@@ -93,8 +89,7 @@ class Setup:
     cache: ObjectCache | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     """The machine of this process, as the runtime sees it."""
 
     isa: str  # its best instruction set

@@ -1,7 +1,7 @@
 """Sources of object code: kernels of the loop IR, LLVM IR written by others, and level 2's code.
 
-Also the door to the emitter, which is imported with the first kernel that is emitted: a process
-that finds its code in the cache loads neither the emitter nor llvmlite.
+Also the door to what writes LLVM IR, which is imported when something is first written. A process
+that finds its code in the cache loads neither the emitter of kernels nor llvmlite.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from anyshape.base.fork_lock import LOADING
 from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning, compile_object, kernel_name
 from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.codegen.target import KERNEL
+from anyshape.level2 import ShapeProgram
 from anyshape.loop import Kernel
 from anyshape.loop.printer import kernel_text
 
@@ -45,6 +46,14 @@ def _given_text(source: IntegerModule | str) -> str:
 def source_name(source: Source) -> str:
     """The function that its object defines."""
     return KERNEL if isinstance(source, Kernel) else kernel_name(_given_text(source))
+
+
+def integer_module(program: ShapeProgram) -> IntegerModule:
+    """Level 2's code; see `anyshape.codegen.llvm.integers`."""
+    with LOADING:
+        from anyshape.codegen.llvm.integers.module import module_text  # noqa: PLC0415 - not at once
+
+    return IntegerModule(module_text(program))
 
 
 def llvm_text(source: Source, target: LlvmTarget) -> str:

@@ -9,9 +9,8 @@ from typing import ClassVar, Final
 
 from anyshape.base.errors import CodeError, OptionError
 from anyshape.codegen.llvm.compiler import Compiler
-from anyshape.codegen.llvm.emitting import IntegerModule, source_name
 from anyshape.codegen.llvm.emitting import Source as Written
-from anyshape.codegen.llvm.integers.module import module_text
+from anyshape.codegen.llvm.emitting import integer_module, source_name
 from anyshape.codegen.llvm.isa import executed_with
 from anyshape.codegen.llvm.listings import listing
 from anyshape.codegen.llvm.target import NAMED_TARGETS, LlvmTarget, host_target
@@ -97,7 +96,7 @@ class LlvmGenerator:
 
 def _written(source: Source) -> Written:
     """LLVM IR of level 2 is written at once: its text is its key."""
-    return source if isinstance(source, Kernel) else IntegerModule(module_text(source))
+    return source if isinstance(source, Kernel) else integer_module(source)
 
 
 # --- choosing -------------------------------------------------------------------------------------
