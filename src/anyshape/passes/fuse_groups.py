@@ -42,7 +42,7 @@ from anyshape.sym import Answer, Equal, FactScope
 MOST_OPS = 64
 """Ops of a kernel, a compound counted once. Beyond it what is alive no longer fits into registers:
 an op of a chain takes half as long again at 128 as at 64, an op of a dense DAG twice as long, and
-LLVM's time for each op begins to grow. The pass over memory that a cut costs is 1/64 of that."""
+compiling takes longer for each op. The pass over memory that a cut costs is 1/64 of that."""
 
 
 MOST_PARTS = 16

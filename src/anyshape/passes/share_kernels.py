@@ -2,7 +2,7 @@
 
 A number in a kernel is part of its text: `softmax(x * 0.5)` and `softmax(x * 0.25)` are two pieces
 of machine code. That is right for the few numbers of a model, and hopeless where a program has made
-hundreds of kernels of one form, each of which takes LLVM some hundred milliseconds. There the
+hundreds of kernels of one form, each of which takes some hundred milliseconds to compile. There the
 numbers that differ become operands: one load before the loops, and one kernel for all.
 
 Only floats are taken out, and only of kernels without contractions: integers may say where

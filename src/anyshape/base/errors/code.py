@@ -8,7 +8,7 @@ from anyshape.base.errors.common import AnyshapeError, joined
 
 
 class CompileError(AnyshapeError):
-    """Generated LLVM IR that does not compile: always a defect of the code generator."""
+    """Generated code that does not compile: always a defect of the code generator."""
 
     def __init__(self, kernel: str, problem: str) -> None:
         super().__init__(kernel, problem)
