@@ -19,7 +19,7 @@ from tests.guard.models import FAMILIES
 from tests.unit.codegen.emit.memory import guarded
 from tests.unit.plan.planning import scheduled
 
-from anyshape.codegen.llvm.emitting import KERNEL
+from anyshape.codegen.target import KERNEL, Setup
 from anyshape.execute.target import target_for
 from anyshape.ir.graph import Graph
 from anyshape.ir.types import DType
