@@ -7,20 +7,18 @@ none, and pay nothing for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 from numpy.typing import NDArray
 
+from anyshape.codegen.target import Guard
 from anyshape.program import ProgramDescription
 from anyshape.runtime import _native
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.options import RunOptions
 from anyshape.runtime.program import Outputs, Program, Run, Stepper
 from anyshape.runtime.specialization import Specialization
-
-Guard: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 
 def program_of(
