@@ -39,12 +39,15 @@ def dim_of(expression: Any, names: Mapping[str, Dim]) -> Dim:
         return Dim.of(int(expression))
     if expression.is_Symbol:
         return names[expression.name]
-    parts = [dim_of(part, names) for part in expression.args]
     kind = type(expression).__name__
-    if kind not in _KINDS:
+    if kind not in _KINDS or (kind == "Pow" and not _is_natural(expression.args[1])):
         fix = "declare the axes of this input so that its sizes are sums and products of them"
         raise UnsupportedModelError("an input", {f"the size {expression}": [""]}, fix)
-    return _KINDS[kind](parts)
+    return _KINDS[kind]([dim_of(part, names) for part in expression.args])
+
+
+def _is_natural(exponent: Any) -> bool:
+    return bool(exponent.is_Integer) and int(exponent) >= 0
 
 
 _KINDS: dict[str, Callable[[list[Dim]], Dim]] = {

@@ -38,6 +38,21 @@ def check_known(module: Any) -> None:
         raise UnsupportedModelError("the model", missing, fix)
 
 
+_WRITES_NO_ELEMENT = frozenset({"aten.detach_.default"})
+
+
+def is_walkable(module: Any) -> bool:
+    """Whether the table has all ops of a graph, and none writes into its operands."""
+    calls = (node for node in _nodes(module) if node.op == "call_function")
+    return all(target_name(node) in TABLE and not _writes(node) for node in calls)
+
+
+def _writes(node: Any) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    name = target_name(node)
+    return schema is not None and schema.is_mutable and name not in _WRITES_NO_ELEMENT
+
+
 def _nodes(module: Any) -> Iterator[Any]:
     """The nodes of a graph and of the bodies inside it."""
     for part in module.modules():

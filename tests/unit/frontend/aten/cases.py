@@ -358,5 +358,74 @@ case("aten._assert_tensor_metadata.default", X)(
     )[1:]
 )
 
+# --- what torch itself writes with other ops ------------------------------------------------------
+
+add("aten.to.dtype", (X,), torch.int32)
+add("aten.to.dtype_layout", (X,), dtype=torch.float64)
+add("aten.to.device", (X,), torch.device("cpu"), torch.float16)
+add("aten.to.other aten.type_as.default", (X, NUMBERS))
+add("aten.contiguous.default", (X,))
+case("aten.detach_.default", X)(lambda x: aten.detach_.default(aten.neg.default(x)))
+add("aten.dropout.default aten.feature_dropout.default", (X,), 0.5, False)
+for logic in ["__and__", "__or__", "__xor__"]:
+    add(f"aten.{logic}.Tensor", (NUMBERS, COUNTS))
+    add(f"aten.{logic}.Scalar", (NUMBERS,), 5)
+add("aten.multiply.Tensor aten.subtract.Tensor", (X, NUMBERS))
+add("aten.divide.Tensor", (NUMBERS, COUNTS))
+add("aten.max.other aten.min.other", (X, Y))
+case("aten.where.ScalarOther", B, X)(lambda b, x: aten.where.ScalarOther(b, x, -1.5))
+case("aten.where.ScalarSelf", B, X)(lambda b, x: aten.where.ScalarSelf(b, 2, x))
+case("aten.where.Scalar", B)(lambda b: aten.where.Scalar(b, 2.5, 1))
+case("aten.masked_fill.Scalar", X, B)(lambda x, b: aten.masked_fill.Scalar(x, b, -3))
+case("aten.masked_fill.Tensor", X, B, Input(()))(aten.masked_fill.Tensor)
+add("aten.clamp_min.default aten.clamp_max.default", (X,), 0.25)
+add("aten.clamp_min.Tensor aten.clamp_max.Tensor", (X, Input((4,))))
+case("aten.arange.default", X)(lambda x: aten.arange.default(size(x)))
+case("aten.arange.start", X)(lambda x: aten.arange.start(1, size(x) + 3, dtype=torch.float32))
+add("aten.zeros_like.default aten.ones_like.default", (X,), dtype=torch.int64)
+case("aten.empty_like.default", X)(lambda x: aten.mul.Tensor(aten.empty_like.default(x)[:0], 1))
+case("aten.new_zeros.default", X)(lambda x: aten.new_zeros.default(x, [size(x), 2]))
+case("aten.new_ones.default", X)(lambda x: aten.new_ones.default(x, [2], dtype=torch.bool))
+case("aten.new_full.default", X)(lambda x: aten.new_full.default(x, [3, size(x)], 7))
+case("aten.new_empty.default", X)(
+    lambda x: aten.mul.Tensor(aten.new_empty.default(x, [size(x), 0]), 1)
+)
+case("aten.eye.default", X)(lambda x: aten.eye.default(size(x)))
+case("aten.eye.m", X)(lambda x: aten.eye.m(3, size(x), dtype=torch.int64))
+add("aten.reshape_as.default aten.view_as.default", (Input(("n", 2, 6)), Input(("n", 12))))
+add("aten.expand_as.default", (Input(("n", 1)), X))
+add("aten.numpy_T.default", (Z,))
+add("aten.mT.default", (Z,))
+add("aten.flatten.using_ints", (Z,), 0, 1)
+add("aten.unflatten.int", (X,), 1, [2, -1])
+add("aten.repeat_interleave.self_int", (X,), 3, 0)
+
+
+def parts(name: str, count: int, *rest: Any) -> None:
+    """All results of an op that cuts a tensor up."""
+    overload = op(name)
+    case(name, X)(lambda x: tuple(operator.getitem(overload(x, *rest), i) for i in range(count)))
+
+
+parts("aten.split.Tensor", 2, 3, 1)
+parts("aten.chunk.default", 2, 3, 1)
+parts("aten.tensor_split.sections", 3, 3, 0)
+case("aten.item.default", X)(
+    lambda x: aten.full.default([aten.item.default(one_more(size(x))), 2], 3)
+)
+add("aten.conv1d.default", CHANNELS, [2], [2], [2], 2)
+add("aten.conv1d.padding", CHANNELS, [1], "same", [2], 2)
+IMAGE = (Input(("n", 3, 6, 5)), Input((4, 3, 3, 2)), Input((4,)))
+add("aten.conv2d.default", IMAGE, [2, 1], [1], [1, 2])
+STILL = (Input((2, 3, 6, 5)), *IMAGE[1:])  # torch fixes the batch of these
+add("aten.conv2d.padding", STILL, [1], "valid")
+VOLUME = (Input(("n", 2, 4, 5, 3)), Input((3, 2, 2, 2, 2)))
+add("aten.conv3d.default", VOLUME)
+add("aten.conv3d.padding", (Input((2, 2, 4, 5, 3)), VOLUME[1]), None, [1], "same")
+case(
+    "aten.batch_norm.default",
+    *(Input(("n", 4, "m")), CHANNEL, CHANNEL, CHANNEL, Input((4,), positive)),
+)(lambda *tensors: aten.batch_norm.default(*tensors, False, 0.1, 1e-5, False))
+
 # Entries that need bodies, or a package beside torch: tests/e2e/test_torch*.py has them.
 ELSEWHERE = frozenset({"cond", "while_loop", "scan", "transformers.grouped_mm_fallback.default"})

@@ -1,6 +1,7 @@
 """The importer's table, one file per family. Importing this package fills it."""
 
 from anyshape.frontend.aten.entries import (
+    composites,
     control,
     convolutions,
     elementwise,
@@ -14,6 +15,7 @@ from anyshape.frontend.aten.entries import (
 )
 
 __all__ = [
+    "composites",
     "control",
     "convolutions",
     "elementwise",

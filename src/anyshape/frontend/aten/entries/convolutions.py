@@ -12,12 +12,12 @@ from functools import reduce
 from itertools import product
 from operator import add
 
-from anyshape.frontend.aten.calls import Call, entry, in_wide
+from anyshape.frontend.aten.calls import TABLE, Call, entry, in_wide
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.dot import matmul
 from anyshape.frontend.builder.index import getitem
-from anyshape.frontend.builder.movement import moveaxis
+from anyshape.frontend.builder.movement import expand_dims, moveaxis
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.sym import Dim
@@ -39,12 +39,53 @@ def convolution(
     """Channels are the second axis of `x`, and the first two of `weight`."""
     if transposed:
         raise active().refuse("a transposed convolution", "write it as a product and a sum")
+    stride, padding, dilation = (_each(x.ndim - 2, given) for given in (stride, padding, dilation))
     padded = assemble.pad(x, [(0, 0), (0, 0), *((width, width) for width in padding)])
     moved = _moved(padded, weight, stride, dilation)
     found = reduce(add, (_channels(in_wide(part), in_wide(w), groups) for part, w in moved))
     if bias is not None:
         found = found + in_wide(bias).reshape((-1, *(1,) * (x.ndim - 2)))
     return cast_to(found, call.dtype)
+
+
+def _each(rank: int, given: Sequence[int]) -> Sequence[int]:
+    """One number stands for all axes."""
+    return list(given) * rank if len(given) == 1 else given
+
+
+def _convolution(
+    call: Call,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1,),
+    padding: Sequence[int] | str = (0,),
+    dilation: Sequence[int] = (1,),
+    groups: int = 1,
+) -> Tensor:
+    """Without a batch too."""
+    rank = weight.ndim - 2
+    batched = x if x.ndim == weight.ndim else expand_dims(x, 0)
+    if isinstance(padding, str):
+        batched, padding = _padded(batched, weight, padding, _each(rank, dilation)), (0,)
+    result = convolution(
+        call, batched, weight, bias, stride, padding, dilation, False, (0,), groups
+    )
+    return result if x.ndim == weight.ndim else getitem(result, 0)
+
+
+def _padded(x: Tensor, weight: Tensor, padding: str, dilation: Sequence[int]) -> Tensor:
+    """`same` leaves as many places as there are; what is uneven goes to the end."""
+    if padding == "valid":
+        return x
+    taps = [int(size) for size in weight.shape[2:]]
+    widths = [step * (count - 1) for step, count in zip(dilation, taps, strict=True)]
+    pairs = [(width // 2, width - width // 2) for width in widths]
+    return assemble.pad(x, [(0, 0), (0, 0), *pairs])
+
+
+for _name in ("conv1d", "conv2d", "conv3d"):
+    TABLE[f"aten.{_name}.default"] = TABLE[f"aten.{_name}.padding"] = _convolution
 
 
 def _moved(

@@ -108,6 +108,24 @@ def batch_norm(
     return [cast_to(found, call.dtype), None, None]
 
 
+@entry("aten.batch_norm.default")
+def whole_batch_norm(
+    call: Call,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor | None:
+    if training or mean is None or variance is None:
+        raise active().refuse("batch norm in training mode", "call model.eval() before compiling")
+    return batch_norm(call, x, weight, bias, mean, variance, momentum, eps)[0]
+
+
 @entry("aten.rms_norm.default")
 def rms_norm(
     call: Call,

@@ -12,7 +12,7 @@ from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.sym import Dim, NotEqual
+from anyshape.sym import Dim, NotEqual, maximum
 
 Bound = int | Dim | None
 
@@ -125,6 +125,48 @@ def split_with_sizes(
         parts.append(assemble.cut(x, axis, start, stop))
         start = stop
     return parts
+
+
+@entry("aten.split.Tensor")
+def split(call: Call, x: Tensor, split_size: Size, dim: int = 0) -> list[Tensor]:
+    """Parts of one size, the last of which may be smaller. Their number is part of the program."""
+    axis, count = normal_axis(dim, x.ndim), _result_count(call)
+    size, each = x.shape[axis], Dim.of(split_size)
+    why = f"split(…, {each}, {dim}) was captured with {count} {_PARTS[count == 1]}"
+    if count > 1:
+        active().require(each * (count - 1) < size, why)
+    active().require(size <= each * count, why)
+    return split_with_sizes(call, x, [*[each] * (count - 1), size - each * (count - 1)], dim)
+
+
+@entry("aten.chunk.default")
+def chunk(call: Call, x: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+    """As many parts as asked for where there is enough for each, and where there is nothing."""
+    axis, count = normal_axis(dim, x.ndim), _result_count(call)
+    size = x.shape[axis]
+    each = (size + (chunks - 1)) // chunks
+    why = f"chunk({chunks}, {dim}) was captured with {count} {_PARTS[count == 1]}"
+    if count < chunks:
+        active().require(each * (count - 1) < size, why)
+        active().require(size <= each * count, why)
+    elif count > 1 and size.constant is None:
+        active().require(each * (count - 1) <= maximum(size - 1, Dim.of(0)), why)
+    return split_with_sizes(call, x, [*[each] * (count - 1), size - each * (count - 1)], dim)
+
+
+@entry("aten.tensor_split.sections")
+def tensor_split(call: Call, x: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
+    """The first parts are larger by 1, as many as the division leaves over."""
+    size = x.shape[normal_axis(dim, x.ndim)]
+    sizes = [(size + (sections - 1 - i)) // sections for i in range(sections - 1)]
+    return split_with_sizes(call, x, [*sizes, size - sum(sizes, Dim.of(0))], dim)
+
+
+_PARTS = {True: "part", False: "parts"}
+
+
+def _result_count(call: Call) -> int:
+    return len(call.node.meta["val"])
 
 
 @entry("aten.unbind.int")

@@ -36,7 +36,7 @@ def sym_storage_offset(call: Call, x: Tensor) -> int:
     return 0
 
 
-@entry("aten._local_scalar_dense.default")
+@entry("aten._local_scalar_dense.default", "aten.item.default")
 def item(call: Call, x: Tensor) -> Dim | Tensor:
     """A float may stay a tensor of rank 0, since only elements depend on it."""
     if x.dtype.is_float:
