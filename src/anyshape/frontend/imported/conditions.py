@@ -59,6 +59,18 @@ def require(tracer: Tracer, condition: Condition, why: str) -> None:
             tracer.require(condition, why)
 
 
+def is_decidable(tracer: Tracer, condition: Condition) -> bool:
+    """Whether `require` can make facts of it: of alternatives, all but one must be decided."""
+    match condition:
+        case AllOf(parts):
+            return all(is_decidable(tracer, part) for part in parts)
+        case OneOf(parts):
+            open_ = [part for part in parts if not _refuted(tracer, part)]
+            return len(open_) == 1 or any(_proven(tracer, part) for part in open_)
+        case _:
+            return True
+
+
 def _require_one(tracer: Tracer, parts: tuple[Condition, ...], why: str) -> None:
     open_ = [part for part in parts if not _refuted(tracer, part)]
     if any(_proven(tracer, part) for part in open_):

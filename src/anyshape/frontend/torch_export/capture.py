@@ -19,9 +19,10 @@ from anyshape.frontend.imported.program import ImportedModel
 from anyshape.frontend.torch_export.containers import example_of
 from anyshape.frontend.torch_export.export_errors import failing_example
 from anyshape.frontend.torch_export.exporter import Exporter, simplified
-from anyshape.frontend.torch_export.guards import model_guards, was_traced_here
+from anyshape.frontend.torch_export.guards import program_guards, was_traced_here
 from anyshape.frontend.torch_export.importer import import_exported
 from anyshape.frontend.torch_export.naming import naming_of, user_inputs
+from anyshape.frontend.torch_export.questions import recorded_questions
 from anyshape.frontend.torch_export.saved_guards import saved_guards
 
 Axes = Mapping[str, Any]
@@ -77,9 +78,12 @@ def capture_program(
     named = named_axes(example, axes or {})
     leaves = zip(example.paths, example.leaves, strict=True)
     sizes = {path_text(path): getattr(leaf, "shape", ()) for path, leaf in leaves}
-    guards = model_guards(program) if was_traced_here(program) else saved_guards(program, sizes)
+    guards = program_guards(program) if was_traced_here(program) else saved_guards(program, sizes)
     naming = naming_of(program, named, names, torch_ranges=True)
-    imported = import_exported(simplified(program), "model", naming, guards, share=share)
+    with recorded_questions(named=False) as asked:
+        functional = simplified(program)
+    guards += asked.guards
+    imported = import_exported(functional, "model", naming, guards, share=share)
     return ImportedModel(imported, CallSignature(parameters, example))
 
 

@@ -2,7 +2,8 @@
 
 torch records what the model does with one example. Its sizes must say nothing about others: axes
 that are equal by chance would look like one axis, and many programs treat sizes 0 and 1 specially.
-So named axes get sizes of our own choice: at least 2, all different, within their declarations.
+So named axes get sizes that are at least 2, all different, and within their declarations: those of
+the user's example where they are such, because what is captured must hold for it.
 Only sizes matter: nothing computes with the example.
 """
 
@@ -19,6 +20,7 @@ from anyshape.frontend.imported.axes import InputAxes, NamedAxes, NamedDims
 from anyshape.frontend.imported.example import Example
 from anyshape.sym import Axis, Symbol
 
+_NONE: Mapping[Symbol, int] = {}
 _TRIED = 64
 """How many sizes to try for an axis before two axes get the same one."""
 
@@ -34,17 +36,28 @@ def _leaves(example: Example, named: NamedAxes) -> Iterator[tuple[Any, InputAxes
     return zip(example.leaves, named.inputs, strict=True)
 
 
-def example_sizes(axes: Sequence[Axis]) -> dict[Symbol, int]:
-    """A size for each axis."""
+def example_sizes(
+    axes: Sequence[Axis], own: Mapping[Symbol, int], avoid: Mapping[Symbol, int] = _NONE
+) -> dict[Symbol, int]:
+    """A size for each axis: the user's `own` where it says nothing about others."""
     sizes: dict[Symbol, int] = {}
     for axis in axes:
-        sizes[axis.symbol] = _size(axis, frozenset(sizes.values()))
+        taken = frozenset((*sizes.values(), *avoid.values()))
+        size = own.get(axis.symbol, 0)
+        telling = size >= 2 and axis.contains(size) and size not in taken
+        sizes[axis.symbol] = size if telling else _size(axis, taken | frozenset(own.values()))
     return sizes
+
+
+def tells_axes_apart(named: NamedAxes, sizes: Mapping[Symbol, int]) -> bool:
+    """Whether positions have equal sizes only where they have the same name."""
+    dims = {dim for axes in named.inputs for dim in axes.dims.values()}
+    return len({dim.evaluate(sizes) for dim in dims}) == len(dims)
 
 
 def own_sizes(example: Example, named: NamedAxes) -> dict[Symbol, int]:
     """The sizes that the user's example has."""
-    sizes = example_sizes(named.axes)
+    sizes = example_sizes(named.axes, {})
     for leaf, axes in _leaves(example, named):
         for position, dim in axes.dims.items():
             if dim.symbol is not None:

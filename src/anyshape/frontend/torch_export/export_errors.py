@@ -11,6 +11,7 @@ from anyshape.base.errors import AnyshapeError, TraceError
 from anyshape.base.location import Location
 from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
 
+_SYMBOLIC = ("SymInt", "SymFloat", "SymBool")
 _OURS = str(Path(__file__).parents[2])
 
 
@@ -27,6 +28,10 @@ def in_words_of_model(error: Exception, module: Any) -> Exception:
             " torch.cond(condition, true_fn, false_fn, operands)",
             location,
         )
+    if isinstance(error, TypeError) and any(kind in str(error) for kind in _SYMBOLIC):
+        problem = f"its Python code does with a size what cannot be followed{code_at(location)}"
+        fix = "compute with sizes by +, -, *, // and %, compare them, or give None for that axis"
+        return TraceError(name, f"{problem}: {error}", fix, location)
     if not type(error).__module__.startswith("torch."):
         return error
     lines = str(error).strip().splitlines() or [type(error).__name__]

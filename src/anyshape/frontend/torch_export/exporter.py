@@ -2,7 +2,10 @@
 
 Sizes 0 and 1 are sizes like any other: torch must not specialize on them, and examples have other
 sizes (see `examples`). torch infers the range of every named position and its relations to others;
-the program's guards say what the model's code asks of it (see `guards`).
+what the model's code asked about sizes goes with the program (see `questions`).
+
+One export is the rule. Another one follows only where the first leaves something open: a question
+that excludes size 1 may make no difference, or the model insists on a size of the example.
 
 An export replaces functions of torch and changes its settings: one export at a time.
 """
@@ -10,18 +13,23 @@ An export replaces functions of torch and changes its settings: one export at a 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 from warnings import catch_warnings
 
 import torch
+import torch.export._trace
 from torch.export import Dim as TorchDim
 from torch.fx.experimental import _config as symbolic_config
 
-from anyshape.base.errors import AnyshapeError, TraceError
+from anyshape.base.errors import AnyshapeError, AxisDeclarationError
 from anyshape.base.location import Location
 from anyshape.frontend.aten.not_decomposed import NOT_DECOMPOSED
+from anyshape.frontend.aten.walk import is_walkable
 from anyshape.frontend.imported.axes import NamedAxes
 from anyshape.frontend.imported.call_signature import Parameters
 from anyshape.frontend.imported.example import Example
@@ -30,22 +38,39 @@ from anyshape.frontend.torch_export.examples import (
     check_one_size_each,
     example_sizes,
     own_sizes,
+    tells_axes_apart,
     with_sizes,
 )
 from anyshape.frontend.torch_export.export_errors import in_words_of_model, location_of_error
+from anyshape.frontend.torch_export.fixed_sizes import taken_as_number
 from anyshape.frontend.torch_export.guard_probe import (
+    Suspect,
     adds_no_guard,
     guards_against_one,
-    opposite_answer,
     without_guard,
+    zero_is_as_one,
 )
-from anyshape.frontend.torch_export.guards import Guard, model_guards
+from anyshape.frontend.torch_export.guards import Guard
 from anyshape.frontend.torch_export.importer import import_exported
 from anyshape.frontend.torch_export.naming import Naming, naming_of
+from anyshape.frontend.torch_export.questions import (
+    Questions,
+    SizeTakenError,
+    recorded_questions,
+)
 from anyshape.frontend.torch_export.shapes_argument import check_dynamic_shapes
 from anyshape.sym import Axis, Symbol
 
 ExampleCall = tuple[tuple[Any, ...], dict[str, Any]]
+Sizes = Mapping[Symbol, int]
+
+
+@dataclass(frozen=True)
+class Export:
+    """A program in the ops of the importer's table, and what was asked on the way to it."""
+
+    program: Any
+    questions: Questions
 
 
 class Exporter:
@@ -63,29 +88,86 @@ class Exporter:
         self.refused_at: Location | None = None
 
     def imported(self, *, share: bool) -> ImportedProgram:
-        """The program for any size, with the guards of its model's code."""
-        program, sizes = self._program()
-        at = self.refused_at
-        naming = naming_of(program, self.named, {}, torch_ranges=False, refused_at=at)
-        recorded = model_guards(program)
+        """The program for any size, with what its model's code asked of sizes. The user's example
+        is among the sizes that it takes."""
+        own = own_sizes(self.example, self.named)
+        first = example_sizes(self.named.axes, own)
+        try:
+            program = self._imported_at(first, share=share)
+            if first == own or _takes(program, own):
+                return program
+        except AxisDeclarationError:
+            second = example_sizes(self.named.axes, {}, avoid=first)
+            other = self._if_possible(second, own, share=share)
+            if other is None:
+                raise
+            return other
+        except AnyshapeError:
+            raise
+        except Exception as error:
+            if first == own:
+                raise
+            self.refused_at = location_of_error(error)
+        return self._imported_at(own, share=share)
+
+    def _if_possible(self, sizes: Sizes, own: Sizes, *, share: bool) -> ImportedProgram | None:
+        """The program at other sizes, if they lead to one that takes the user's."""
+        try:
+            program = self._imported_at(sizes, share=share)
+        except Exception:
+            return None
+        return program if _takes(program, own) else None
+
+    def _imported_at(self, sizes: Sizes, *, share: bool) -> ImportedProgram:
+        export = self._at(sizes)
+        fixed_at = export.questions.fixed_at
+        naming = naming_of(
+            export.program, self.named, {}, fixed_at, torch_ranges=False, refused_at=self.refused_at
+        )
+        guards = self._without_indifferent(export, naming, sizes)
+        return import_exported(export.program, self.name, naming, guards, share=share)
+
+    def _without_indifferent(self, export: Export, naming: Naming, sizes: Sizes) -> list[Guard]:
+        recorded = export.questions.guards
         guards = recorded
-        for symbol, guard in self._guards_against_one(naming, recorded):
-            with opposite_answer(guard):
-                other = self._at(sizes)
-            same = self._same_at_one(program, other, naming.at_size(symbol, 1))
-            if same and adds_no_guard(recorded, model_guards(other)):
-                guards = without_guard(guards, guard)
-        return import_exported(program, self.name, naming, guards, share=share)
+        for suspect, symbol in self._suspects(naming, recorded):
+            other = self._as_at_one(suspect, sizes)
+            if other is None or not adds_no_guard(recorded, other.questions.guards):
+                continue
+            pair = export.program, other.program
+            if self._same_at(*pair, naming.at_size(symbol, 1)):
+                zero = zero_is_as_one(other.questions.guards, suspect.symbol)
+                zero = zero and self._same_at(*pair, naming.at_size(symbol, 0))
+                guards = without_guard(guards, suspect, zero=zero)
+        return guards
+
+    def _as_at_one(self, suspect: Suspect, sizes: Sizes) -> Export | None:
+        """The model with the answers for size 1; None if it does not go on with them."""
+        try:
+            return self._at(sizes, as_at_one=suspect.symbol.name)
+        except Exception:
+            return None
+
+    def _suspects(self, naming: Naming, guards: Sequence[Guard]) -> list[tuple[Suspect, Symbol]]:
+        """The guards that exclude size 1 of axes that may be 1."""
+        allowed = {axis.symbol for axis in self.named.axes if axis.contains(1)}
+        pairs = [(each, naming.dims.get(each.symbol.name)) for each in guards_against_one(guards)]
+        named = [(each, dim.symbol) for each, dim in pairs if dim is not None]
+        return [
+            (each, symbol) for each, symbol in named if symbol is not None and symbol in allowed
+        ]
 
     def imported_as(self, shapes: Any, names: Mapping[str, str], *, share: bool) -> ImportedProgram:
         """The program for the shapes that the user describes as torch.export does."""
         check_dynamic_shapes(shapes, self.example.arguments)
-        program = _export(self.module, self.parameters.split(self.example.arguments), shapes)
-        naming = naming_of(program, self.named, names, torch_ranges=True)
-        return import_exported(program, self.name, naming, model_guards(program), share=share)
+        call = self.parameters.split(self.example.arguments)
+        export = _export(self.module, call, shapes, recorded_questions(named=False))
+        program, questions = export.program, export.questions
+        naming = naming_of(program, self.named, names, questions.fixed_at, torch_ranges=True)
+        return import_exported(program, self.name, naming, questions.guards, share=share)
 
-    def _same_at_one(self, program: Any, other: Any, naming: Naming) -> bool:
-        """Whether two programs are one graph with these names, where an axis has size 1."""
+    def _same_at(self, program: Any, other: Any, naming: Naming) -> bool:
+        """Whether two programs are one graph with these names, where an axis is a number."""
         pair = (program, other)
         try:
             one, two = (import_exported(each, "both", naming, (), share=True) for each in pair)
@@ -93,42 +175,49 @@ class Exporter:
             return False
         return one.graph == two.graph
 
-    def _program(self) -> tuple[Any, Mapping[Symbol, int]]:
-        """The program at sizes of our choice. A model that refuses them is captured at those of
-        the user's example, which shows the sizes that it insists on."""
-        sizes = example_sizes(self.named.axes)
+    def _at(self, sizes: Sizes, *, as_at_one: str | None = None) -> Export:
+        """The program at these sizes. Some models only go through torch where no size is 0."""
         try:
-            return self._at(sizes), sizes
-        except Exception as error:
-            own = own_sizes(self.example, self.named)
-            if own == sizes or isinstance(error, TraceError):
-                raise
-            self.refused_at = location_of_error(error)
-            return self._at(own), own
+            return self._exported(sizes, as_at_one, empty=True)
+        except AnyshapeError:
+            raise
+        except Exception:
+            with suppress(Exception):
+                return self._exported(sizes, as_at_one, empty=False)
+            raise
 
-    def _at(self, sizes: Mapping[Symbol, int]) -> Any:
+    def _exported(self, sizes: Sizes, as_at_one: str | None, *, empty: bool) -> Export:
         example = with_sizes(self.example, self.named, sizes)
         call = self.parameters.split(example.arguments)
-        return _export(self.module, call, _dynamic_shapes(self.module, call, example, self.named))
-
-    def _guards_against_one(
-        self, naming: Naming, guards: Sequence[Guard]
-    ) -> list[tuple[Symbol, Guard]]:
-        """The guards that exclude size 1 of axes that may be 1."""
-        allowed = {axis.symbol for axis in self.named.axes if axis.contains(1)}
-        by_dim = ((naming.dims.get(name), g) for name, g in guards_against_one(guards).items())
-        named = ((dim.symbol, guard) for dim, guard in by_dim if dim is not None)
-        return [(symbol, guard) for symbol, guard in named if symbol in allowed]
+        with _named(self.module, call[1]):
+            shapes = _dynamic_shapes(self.module, call, example, self.named)
+        shared = tells_axes_apart(self.named, sizes)
+        record = recorded_questions(named=True, shared=shared, empty=empty, as_at_one=as_at_one)
+        try:
+            return _export(self.module, call, shapes, record)
+        except SizeTakenError as error:
+            raise taken_as_number(error, self.named, sizes) from error
 
 
-def _export(module: Any, call: ExampleCall, shapes: Any) -> Any:
+def _takes(program: ImportedProgram, sizes: Sizes) -> bool:
+    """Whether a call with these sizes is one of those that a program is for."""
+    facts = (fact.predicate for fact in program.graph.facts.facts)
+    return all(fact.holds(sizes) for fact in facts if fact.symbols <= sizes.keys())
+
+
+def _export(
+    module: Any, call: ExampleCall, shapes: Any, record: AbstractContextManager[Questions]
+) -> Export:
     args, kwargs = call
     try:
-        with torch.no_grad(), _any_size(), _symbolic_flags():
-            exported = torch.export.export(
-                module, args, kwargs, dynamic_shapes=shapes, strict=False
-            )
-        return simplified(exported)
+        with record as asked:
+            with torch.no_grad(), _any_size(), _symbolic_flags(), _named(module, kwargs), _quiet():
+                exported = torch.export.export(
+                    module, args, kwargs, dynamic_shapes=shapes, strict=False
+                )
+            return Export(simplified(exported), asked)
+    except SizeTakenError:
+        raise
     except Exception as error:
         raise in_words_of_model(error, module) from error
 
@@ -150,6 +239,36 @@ def _symbolic_flags() -> Generator[None]:
         yield
     finally:
         functions.scaled_dot_product_attention = own
+
+
+@contextmanager
+def _named(module: Any, kwargs: Mapping[str, Any]) -> Generator[None]:
+    """Within, what `**kwargs` of a model collects are parameters of their own: torch.export loses
+    count of them otherwise."""
+    signature = inspect.signature(module.forward)
+    parameters = list(signature.parameters.values())
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        yield
+        return
+    own, kept = module.forward, {p.name: p for p in parameters if p.kind is not p.VAR_KEYWORD}
+    new = (n for n in kwargs if n not in kept)
+    named = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in new]
+
+    def forward(*args: Any, **others: Any) -> Any:
+        return own(*args, **others)
+
+    forward.__signature__ = signature.replace(parameters=[*kept.values(), *named])  # pyright: ignore[reportFunctionMemberAccess]
+    with patch.dict(module.__dict__, {"forward": forward}):
+        yield
+
+
+def _quiet() -> AbstractContextManager[Any]:
+    """Within, torch does not print the graph that it had when a model failed."""
+    return patch.object(torch.export._trace, "print", _nothing, create=True)
+
+
+def _nothing(*_: object, **__: object) -> None:
+    """In place of `print`."""
 
 
 def _any_size() -> AbstractContextManager[None]:
@@ -177,7 +296,11 @@ def _hint(name: str, axes: Mapping[str, Axis]) -> Any:
 
 
 def simplified(program: Any) -> Any:
-    """The program decomposed into the ops of the importer's table."""
+    """The program in ops of the importer's table, none of which writes into its operands. Most are
+    so already. torch decomposes the others and makes them functional, which traces all of it
+    again and takes longer than the export."""
+    if is_walkable(program.graph_module):
+        return program
     table: dict[Any, Callable[..., Any]] = torch.export.default_decompositions()
     for op in [op for op in table if str(op) in NOT_DECOMPOSED]:
         del table[op]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from anyshape.base.errors import AxisDeclarationError
 from anyshape.base.location import Location
-from anyshape.frontend.imported.axes import InputAxes
+from anyshape.frontend.imported.axes import InputAxes, NamedAxes
 from anyshape.frontend.torch_export.export_errors import code_at
-from anyshape.frontend.torch_export.guards import model_guards
+from anyshape.frontend.torch_export.questions import SizeTakenError
+from anyshape.sym import Symbol
 
 
 @dataclass(frozen=True)
@@ -38,19 +39,29 @@ class FixedSize:
         return f"pass axes={{'{path}': {tuple(others.get(i) for i in range(rank))}, ...}}"
 
 
-def fixed_size(
-    program: Any, fixed: FixedSize, refused_at: Location | None, *, chosen: bool
-) -> AxisDeclarationError:
-    """The model allows one certain size, or takes any size that it is captured with as a number:
-    then we have `chosen` that size, and no line refused it."""
+def fixed_size(fixed: FixedSize, location: Location | None) -> AxisDeclarationError:
+    """The model allows one certain size."""
     axis, size = fixed.axis, fixed.size
-    met = [guard.location for guard in model_guards(program) if f", {size})" in guard.met_as]
-    location = next((location for location in (*met, refused_at) if location is not None), None)
     line = f" at {location}{code_at(location)}" if location else ""
-    if chosen and refused_at is None:
-        problem = f"{fixed.where} is dynamic, but the model's code takes its size as a number{line}"
-        fix = f"use tensor ops or torch's scan instead of a Python loop over '{axis}'; or, for one"
-        return AxisDeclarationError(axis, problem, f"{fix} size only, {fixed.without}")
     problem = f"{fixed.where} is dynamic, but the model fixes it to {size}{line}"
     fix = f"{fixed.without} and size {size}, or change that line"
     return AxisDeclarationError(axis, problem, fix)
+
+
+def taken_as_number(
+    taken: SizeTakenError, named: NamedAxes, sizes: Mapping[Symbol, int]
+) -> AxisDeclarationError:
+    """The model's code takes any size that it is captured with as a number."""
+    fixed = _position(named, sizes, taken.size)
+    line = f" at {taken.location}{code_at(taken.location)}"
+    problem = f"{fixed.where} is dynamic, but the model's code takes its size as a number{line}"
+    fix = f"use tensor ops or torch's scan instead of a Python loop over '{fixed.axis}'; or, for"
+    return AxisDeclarationError(fixed.axis, problem, f"{fix} one size only, {fixed.without}")
+
+
+def _position(named: NamedAxes, sizes: Mapping[Symbol, int], size: int) -> FixedSize:
+    """The first input with that size, which the example gives to one axis only."""
+    positions = (
+        (axes, i, dim.evaluate(sizes)) for axes in named.inputs for i, dim in axes.dims.items()
+    )
+    return next(FixedSize(axes, i, found) for axes, i, found in positions if found == size)

@@ -1,9 +1,8 @@
 """torch's guards on sizes, as conditions.
 
 A guard is a condition that Python code evaluated while torch traced it, and that chose what torch
-recorded (`if seq > 1:`). Guards of torch's own code do not count: they choose between ways to
-compute the same, or repeat what the ops require anyway. Guards of the model's code are required:
-proven, or checked by every call.
+recorded (`if seq > 1:`). While a module is captured, we note them ourselves (see `questions`). A
+program that a user exported has what torch kept of them, and refuses calls that break one.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Any, cast
 
 import torch
 
+from anyshape.base.errors import UnsupportedModelError
 from anyshape.base.location import Location
 from anyshape.frontend.aten.symbols import dim_of
 from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
@@ -31,19 +31,19 @@ class Guard:
     location: Location | None
     met_as: str
 
+    def compares(self, symbol: str) -> bool:
+        """Whether it compares that size, as it is, with a number."""
+        sides = getattr(self.expression, "args", ())
+        names = {str(side) for side in sides if not side.is_Integer}
+        return len(sides) == 2 and names == {symbol}
 
-def model_guards(program: Any) -> list[Guard]:
-    """The guards of an exported program that come from its model's code."""
+
+def program_guards(program: Any) -> list[Guard]:
+    """The guards that torch kept of an exported program."""
     environment = shape_environment(program)
     if environment is None:
         return []
-    replaced = environment.replacements  # symbols that torch found equal to others
-    recorded = ((guard.expr, _location(guard.sloc)) for guard in environment.guards)
-    return [
-        Guard(expression.xreplace(replaced).xreplace(replaced), location, str(expression))
-        for expression, location in recorded
-        if not _is_torch(location)
-    ]
+    return [Guard(g.expr, _location(g.sloc), str(g.expr)) for g in environment.guards]
 
 
 def was_traced_here(program: Any) -> bool:
@@ -67,28 +67,34 @@ def _location(source: Any) -> Location | None:
     frame = source.framework_loc
     if frame is None or isinstance(frame, str):
         return None
+    if str(frame.filename).startswith(TORCH_FOLDER):
+        return None
     return Location(str(frame.filename), int(frame.lineno or 0))
-
-
-def _is_torch(location: Location | None) -> bool:
-    return location is None or location.file.startswith(TORCH_FOLDER)
 
 
 # --- conditions -----------------------------------------------------------------------------------
 
 
-def condition_of(expression: Any, names: Mapping[str, Dim]) -> Condition:
-    """A condition that torch keeps as a sympy expression."""
+def condition_of(expression: Any, names: Mapping[str, Dim]) -> Condition | None:
+    """A condition that torch keeps as a sympy expression; None for what is no arithmetic of
+    integers."""
+    try:
+        return _condition(expression, names)
+    except (UnsupportedModelError, KeyError):
+        return None
+
+
+def _condition(expression: Any, names: Mapping[str, Dim]) -> Condition:
     kind = type(expression).__name__
     if kind in _JOINED:
-        parts = (condition_of(part, names) for part in expression.args)
-        return _JOINED[kind](tuple(parts))
+        return _JOINED[kind](tuple(_condition(part, names) for part in expression.args))
     if kind == "Not":
-        return negated(condition_of(expression.args[0], names))
+        return negated(_condition(expression.args[0], names))
     if kind in ("BooleanTrue", "BooleanFalse"):
         return kind == "BooleanTrue"
+    relation = _RELATIONS[kind]
     left, right = (dim_of(side, names) for side in expression.args)
-    return _RELATIONS[kind](left, right)
+    return relation(left, right)
 
 
 _JOINED: dict[str, Callable[[tuple[Condition, ...]], Condition]] = {"And": AllOf, "Or": OneOf}

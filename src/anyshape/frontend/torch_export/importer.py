@@ -11,13 +11,19 @@ from torch.export.graph_signature import InputKind, OutputKind
 from anyshape.base.errors import AxisDeclarationError, AxisNameConflictError
 from anyshape.frontend.aten.dtypes import from_torch
 from anyshape.frontend.aten.symbols import dim_of_size
-from anyshape.frontend.aten.walk import Walker, check_known
+from anyshape.frontend.aten.walk import Walker, check_known, location_of
 from anyshape.frontend.builder.arrays import as_array
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
 from anyshape.frontend.imported.axes import NamedDims
-from anyshape.frontend.imported.conditions import AllOf, Condition, OneOf, require
+from anyshape.frontend.imported.conditions import (
+    AllOf,
+    Condition,
+    OneOf,
+    is_decidable,
+    require,
+)
 from anyshape.frontend.imported.program import (
     FixedResult,
     ImportedProgram,
@@ -28,14 +34,16 @@ from anyshape.frontend.imported.program import (
     TensorResult,
     UserInput,
 )
+from anyshape.frontend.torch_export.claims import differing_claims
 from anyshape.frontend.torch_export.containers import structure_of
-from anyshape.frontend.torch_export.guards import Guard, condition_of
+from anyshape.frontend.torch_export.guards import Guard, condition_of, shape_environment
 from anyshape.frontend.torch_export.naming import Naming
+from anyshape.frontend.torch_export.size_intervals import interval_around
 from anyshape.ir.build import Builder
 from anyshape.ir.literal import TensorLiteral, WeightRef
 from anyshape.ir.types import Array, TensorType
 from anyshape.ops.source import ConstantAttrs
-from anyshape.sym import Dim, FactScope
+from anyshape.sym import Dim, Equal, FactScope
 
 
 def import_exported(
@@ -73,8 +81,10 @@ class _Importer:
     def imported(self, guards: Sequence[Guard]) -> ImportedProgram:
         with self.tracer.active():
             self._inputs()
-            self._guards(guards)
+            self._guards([guard for guard in guards if guard.location is not None])
             self.walker.run()
+            self._guards([guard for guard in guards if guard.location is None])
+            self._claims(guards)
             returned, state_updates, input_updates = self._outputs()
         values = [self.tracer.value(result) for result in self.results]
         return ImportedProgram(
@@ -133,11 +143,39 @@ class _Importer:
         """What the model's code asked of sizes, and the answer that was captured."""
         for guard in guards:
             self.walker.location = guard.location
-            if all(symbol.name in self.naming.dims for symbol in guard.expression.free_symbols):
-                condition = condition_of(guard.expression, self.naming.dims)
+            symbols = guard.expression.free_symbols
+            if symbols and all(symbol.name in self.naming.dims for symbol in symbols):
+                condition = self._condition(guard)
                 self._check_declared(condition)
                 require(self.tracer, condition, "the model's code was captured for this case")
         self.walker.location = None
+
+    def _claims(self, guards: Sequence[Guard]) -> None:
+        """Sizes that torch took for the program's are ours."""
+        for claim in differing_claims(self.walker.values, self.naming.dims, guards):
+            self.walker.location = location_of(claim.node)
+            why = "the model's code was captured for sizes that are the same"
+            self.tracer.require(Equal(self.tracer.dim(claim.ours), claim.theirs), why)
+        self.walker.location = None
+
+    def _condition(self, guard: Guard) -> Condition:
+        """In terms of axes; what is no arithmetic of integers, by sizes around the example's."""
+        condition = condition_of(guard.expression, self.naming.dims)
+        if condition is not None and is_decidable(self.tracer, condition):
+            return condition
+        symbols = list(guard.expression.free_symbols)
+        sizes = shape_environment(self.program).backed_var_to_val
+        interval = None
+        if len(symbols) == 1 and symbols[0] in sizes:
+            interval = interval_around(guard.expression, symbols[0], int(sizes[symbols[0]]))
+        if interval is None:
+            if condition is not None:
+                return condition
+            problem = f"its code was captured for {guard.expression}, which cannot be checked"
+            raise self.tracer.refuse(problem, "compute with integers: n // 2 instead of int(n / 2)")
+        dim, (low, high) = self.naming.dims[symbols[0].name], interval
+        ends = (dim >= low, *(() if high is None else (dim <= high,)))
+        return AllOf(ends)
 
     def _check_declared(self, condition: Condition) -> None:
         """An axis that was declared with a range must satisfy what the model asks of it alone."""

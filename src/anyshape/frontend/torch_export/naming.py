@@ -24,6 +24,8 @@ from anyshape.frontend.torch_export.fixed_sizes import FixedSize, fixed_size
 from anyshape.frontend.torch_export.guards import shape_environment
 from anyshape.sym import Axis, Dim, Symbol
 
+_NOWHERE: Mapping[str, Location] = {}
+
 
 @dataclass(frozen=True)
 class Naming:
@@ -43,6 +45,7 @@ def naming_of(
     program: Any,
     named: NamedAxes,
     names: Mapping[str, str],
+    fixed_at: Mapping[str, Location] = _NOWHERE,
     *,
     torch_ranges: bool,
     refused_at: Location | None = None,
@@ -50,19 +53,20 @@ def naming_of(
     """The names of a program's symbols; `names` are by torch's symbol or the `Dim`'s name.
 
     With `torch_ranges` the ranges that torch keeps are part of what the user exported; else they
-    are torch's own findings, and the declared axes hold. `refused_at` is the line that refused
-    other sizes than those of the example.
+    are torch's own findings, and the declared axes hold. `fixed_at` are the lines that made symbols
+    numbers, `refused_at` is the one that refused other sizes than those of the example.
     """
     dims: dict[str, Dim] = {}
     sizes = _input_sizes(program)
     for shape, axes in zip(sizes, named.inputs, strict=True):
         for position, dim in axes.dims.items():
-            symbol = _symbol(shape[position])
-            if symbol is not None:
-                dims.setdefault(symbol, dim)
-            elif not is_symbolic(shape[position]):
+            symbol, first = _symbol(shape[position]), _first_symbol(shape[position])
+            if symbol is None and not is_symbolic(shape[position]):
                 size = FixedSize(axes, position, int(shape[position]))
-                raise fixed_size(program, size, refused_at, chosen=not torch_ranges)
+                raise fixed_size(size, fixed_at.get(first or "", refused_at))
+            for name in (symbol, first):
+                if name is not None:
+                    dims.setdefault(name, dim)
     known = _dim_names(program)
     for symbol in _symbols(sizes):
         own = known.get(symbol, symbol)
@@ -88,6 +92,13 @@ def _input_sizes(program: Any) -> list[Sequence[Any]]:
 def _symbol(size: Any) -> str | None:
     expression: Any = size.node.expr if is_symbolic(size) else None
     return None if expression is None or not expression.is_Symbol else str(expression.name)
+
+
+def _first_symbol(size: Any) -> str | None:
+    """The symbol that torch made for a size, before it found it equal to something else."""
+    node: Any = getattr(size, "node", None)
+    expression: Any = None if node is None else node._expr
+    return str(expression.name) if expression is not None and expression.is_Symbol else None
 
 
 def _symbols(sizes: Sequence[Sequence[Any]]) -> list[str]:

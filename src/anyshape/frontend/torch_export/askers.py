@@ -1,0 +1,140 @@
+"""Who asks a question about sizes while torch traces: the model's code, or an op about itself.
+
+A question turns a size into a truth or a number. Walking outwards from where it is asked, the first
+frame that decides is
+
+    an op that computes its result's shape     the op's own matter: its entry in our table says what
+                                               it needs, and what it gives is compared with torch's
+    a decomposition into ops that are recorded   as if the model were written that way
+    code outside of torch, or torch's own      the model's
+    functions and layers in Python
+
+Whoever asks for a tensor's layout (`is_contiguous`) calls a function of torch that is no op.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+from anyshape.base.location import Location
+from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
+from anyshape.frontend.aten.walk import location_of
+
+_OURS = str(Path(__file__).parents[2])
+_LAYERS = (f"{TORCH_FOLDER}/nn/", f"{TORCH_FOLDER}/functional.py", f"{TORCH_FOLDER}/_tensor.py")
+_TEXT_FOR_PEOPLE = ("/logging/__init__.py", "/warnings.py", "/traceback.py", "/unittest/mock.py")
+_ENTRIES = frozenset({"_export", "simplified"})
+"""Our own functions that call torch's exporter: nobody further out asks."""
+_FAKE = frozenset(
+    f"{TORCH_FOLDER}/_subclasses/{name}.py" for name in ("fake_tensor", "fake_impls", "meta_utils")
+)
+_OPS = f"{TORCH_FOLDER}/_ops.py"
+_PROXY = f"{TORCH_FOLDER}/fx/experimental/proxy_tensor.py"
+_EXPORT_MODE = f"{TORCH_FOLDER}/_export/non_strict_utils.py"
+
+
+def asking_frame() -> FrameType | None:
+    """The frame of the model's code that asks; None if an op asks, or torch's exporter itself."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    layer: FrameType | None = None
+    while frame is not None:
+        file, name = frame.f_code.co_filename, frame.f_code.co_name
+        if not file.startswith(TORCH_FOLDER):
+            if not file.startswith((_OURS, "<")):
+                return frame
+            if name in _ENTRIES:
+                return layer
+        elif _is_decomposition(file, name, frame):
+            return layer or frame
+        elif _is_op(file, name, frame):
+            return layer
+        elif file.startswith(_LAYERS) and not file.endswith("/module.py"):
+            layer = layer or frame
+        frame = frame.f_back
+    return layer
+
+
+def _is_decomposition(file: str, name: str, frame: FrameType) -> bool:
+    """Whether torch takes an op apart there and goes on with its parts."""
+    if file == _PROXY:
+        return name == "maybe_handle_decomp"
+    if file != _OPS or name != "__call__" or not _is_decomposed_by(frame):
+        return False
+    op = frame.f_locals["self"].name()
+    dispatcher: Any = getattr(torch, "_C")  # noqa: B009 - torch has no types for it
+    composite = dispatcher._dispatch_has_kernel_for_dispatch_key(op, "CompositeImplicitAutograd")
+    return composite and op not in _SAME_EITHER_WAY
+
+
+_SAME_EITHER_WAY = frozenset(
+    {
+        "aten::contiguous",
+        "aten::einsum",
+        "aten::reshape",
+        "aten::reshape_as",
+        "aten::flatten.using_ints",
+    }
+    | {"aten::to.dtype", "aten::to.device", "aten::to.dtype_layout", "aten::type_as"}
+)
+"""Ops that ask whether to copy, or to multiply along one element: the result is the same."""
+
+
+def _is_decomposed_by(frame: FrameType) -> bool:
+    """Whether the op is called on the way to a program of simpler ops."""
+    outer: FrameType | None = frame
+    while outer is not None:
+        if outer.f_code.co_name in _ENTRIES and outer.f_code.co_filename.startswith(_OURS):
+            return outer.f_code.co_name == "simplified"
+        outer = outer.f_back
+    return False
+
+
+def _is_op(file: str, name: str, frame: FrameType) -> bool:
+    if file == _EXPORT_MODE:
+        return name == "__torch_function__" and _gives_tensors(frame.f_locals.get("func"))
+    return file in _FAKE or (file == _OPS and name == "__call__")
+
+
+def _gives_tensors(function: Any) -> bool:
+    """Whether a function of torch is an op, and no question about a tensor."""
+    name = getattr(function, "__name__", "")
+    if name.startswith("__"):
+        return name not in _ASKING
+    packet = getattr(torch.ops.aten, name, None)
+    if packet is None:
+        return False
+    overloads = (getattr(packet, overload) for overload in packet.overloads())
+    return any("Tensor" in str(r.type) for o in overloads for r in o._schema.returns)
+
+
+_ASKING = frozenset(
+    {"__len__", "__bool__", "__int__", "__float__", "__index__", "__contains__", "__iter__"}
+    | {"__repr__", "__str__", "__format__", "__array__", "__hash__"}
+)
+"""Methods of tensors that Python calls for something else than a tensor."""
+
+
+def location_in_model(frame: FrameType) -> Location:
+    """The line that asks: of the model, or of torch's layers if they are all there is."""
+    outer: FrameType | None = frame
+    while outer is not None:
+        file = outer.f_code.co_filename
+        if outer.f_code.co_name == "run_node" and "n" in outer.f_locals:
+            return location_of(outer.f_locals["n"]) or Location(file, outer.f_lineno)
+        if not file.startswith((TORCH_FOLDER, _OURS, "<")):
+            return Location(file, outer.f_lineno)
+        if outer.f_code.co_name in _ENTRIES and file.startswith(_OURS):
+            break
+        outer = outer.f_back
+    return Location(frame.f_code.co_filename, frame.f_lineno)
+
+
+def writes_result(frame: FrameType) -> bool:
+    """Whether what a frame writes as text may matter to the model: it is no message for people."""
+    file = frame.f_code.co_filename
+    return not file.startswith((TORCH_FOLDER, _OURS)) and not file.endswith(_TEXT_FOR_PEOPLE)

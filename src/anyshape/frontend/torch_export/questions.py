@@ -1,0 +1,196 @@
+"""Every question that a model's Python code asks about sizes while torch traces it.
+
+torch answers with the sizes of the example, and what it records depends on the answer:
+
+    if seq % 2:            truth of seq % 2 != 0
+    int(seq * 0.5)         the number that trunc(seq * 0.5) is
+    f"{seq}"               the number that seq is
+
+torch keeps some of them as guards, not all: what ranges or earlier guards decide it does not, nor
+what it prints. So they are noted here, where they are asked, with the line. Questions that ops ask
+about themselves do not count (see `askers`).
+
+A size of torch is a positive symbol, for which torch takes `n == 0` as False without asking. While
+questions are recorded, sizes may be 0.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from threading import get_ident
+from typing import Any
+from unittest.mock import patch
+
+import sympy as typed_sympy  # pyright: ignore[reportMissingTypeStubs]  torch brings it
+import torch
+from torch.fx.experimental import symbolic_shapes
+
+from anyshape.base.location import Location
+from anyshape.frontend.torch_export.askers import (
+    asking_frame,
+    location_in_model,
+    writes_result,
+)
+from anyshape.frontend.torch_export.guards import Guard
+from anyshape.frontend.torch_export.idle_answers import is_false_anyway, size_or_zero
+from anyshape.frontend.torch_export.size_intervals import holds_at
+
+
+class SizeTakenError(Exception):
+    """A size itself is taken as a number, where it must stay one for all numbers."""
+
+    def __init__(self, size: int, location: Location) -> None:
+        super().__init__(size, location)
+        self.size = size
+        self.location = location
+
+
+sympy: Any = typed_sympy
+DUCK, DYNAMIC = symbolic_shapes.DimDynamic.DUCK, symbolic_shapes.DimDynamic.DYNAMIC
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What was asked, and where a size turned out to be one number."""
+
+    asked: dict[str, Guard] = field(default_factory=dict[str, Guard])  # by the text of the answer
+    fixed_at: dict[str, Location] = field(default_factory=dict[str, Location])  # by symbol
+    taken: list[SizeTakenError] = field(default_factory=lambda: [])
+
+    @property
+    def guards(self) -> list[Guard]:
+        return list(self.asked.values())
+
+
+@contextmanager
+def recorded_questions(
+    *, named: bool, shared: bool = False, empty: bool = True, as_at_one: str | None = None
+) -> Generator[Questions]:
+    """Within, notes what is asked in this thread. It is an error to take the size of a `named` axis
+    as a number. Equal sizes are one axis if they are `shared`. Sizes may be 0 unless not `empty`:
+    then that is one of the conditions. Who compares the symbol `as_at_one`
+    with a number gets the answer for size 1."""
+    questions = Questions()
+    with ExitStack() as stack:
+        replacements = [
+            _answers(questions, named, as_at_one),
+            _symbols(questions, empty),
+            *_texts(),
+        ]
+        for replacement in (*replacements, *([_shared_symbols()] if shared else [])):
+            stack.enter_context(replacement)
+        yield questions
+        if questions.taken:  # the model's code may have caught it
+            raise questions.taken[0]
+
+
+def _answers(questions: Questions, named: bool, as_at_one: str | None) -> Any:
+    environment: Any = symbolic_shapes.ShapeEnv
+    own, thread = environment.evaluate_sym_node, get_ident()
+
+    def evaluate(self: Any, node: Any, *args: Any, **kwargs: Any) -> Any:
+        if get_ident() != thread or not node._expr.free_symbols:
+            return own(self, node, *args, **kwargs)
+        known = len(self.replacements)
+        answer = own(self, node, *args, **kwargs)
+        frame = asking_frame()
+        if len(self.replacements) != known:
+            _note_fixed(questions, self.replacements)
+            if named and node.pytype is int and node._expr.is_Symbol:
+                questions.taken.append(SizeTakenError(int(answer), _asked_at()))
+                raise questions.taken[-1]
+        if frame is None or is_false_anyway(frame):
+            return answer
+        guard = _guard(node, answer, frame)
+        questions.asked.setdefault(str(guard.expression), guard)
+        if as_at_one is None or not guard.compares(as_at_one) or node.pytype is not bool:
+            return answer
+        return holds_at(node._expr, dict.fromkeys(node._expr.free_symbols, 1))
+
+    return patch.object(environment, "evaluate_sym_node", evaluate)
+
+
+def _asked_at() -> Location:
+    return location_in_model(sys._getframe(2))  # pyright: ignore[reportPrivateUsage]
+
+
+def _note_fixed(questions: Questions, replacements: Mapping[Any, Any]) -> None:
+    location = _asked_at()
+    for symbol in (symbol for symbol, value in replacements.items() if value.is_number):
+        questions.fixed_at.setdefault(symbol.name, location)
+
+
+def _guard(node: Any, answer: Any, frame: Any) -> Guard:
+    """What held when it was asked."""
+    expression = node._expr
+    size, held = size_or_zero(frame), expression
+    if size is not None and isinstance(expression, sympy.Eq) and expression.rhs == 0:
+        held = _unless_zero(expression, size)
+    elif node.pytype is not bool:
+        held = sympy.Eq(expression, answer, evaluate=False)
+    else:
+        held = expression if bool(answer) else sympy.Not(expression)
+    return Guard(held, location_in_model(frame), str(expression))
+
+
+def _unless_zero(expression: Any, size: Any) -> Any:
+    """`a * b == 0` does not hold where b may be 0: a is not."""
+    rest = expression.lhs / size
+    return sympy.Not(expression) if size in rest.free_symbols else sympy.Ne(rest, 0)
+
+
+def _symbols(questions: Questions, empty: bool) -> Any:
+    """Sizes that may be 0, or of which it is noted that they may not."""
+    functions: Any = symbolic_shapes
+    own = functions.make_symbol
+
+    def make_symbol(prefix: Any, number: int, **assumptions: Any) -> Any:
+        is_size = assumptions.get("positive") and assumptions.get("integer")
+        if is_size and empty:
+            assumptions = {**assumptions, "positive": None, "nonnegative": True}
+        symbol = own(prefix, number, **assumptions)
+        if is_size and not empty:
+            condition = sympy.Ge(symbol, 1, evaluate=False)
+            questions.asked[str(condition)] = Guard(condition, None, str(condition))
+        return symbol
+
+    return patch.object(functions, "make_symbol", make_symbol)
+
+
+def _shared_symbols() -> Any:
+    """One symbol for equal sizes: the example has the same size only where an axis is the same."""
+    environment: Any = symbolic_shapes.ShapeEnv
+    own = environment.create_symbol
+
+    def create_symbol(self: Any, size: Any, source: Any, *rest: Any, **others: Any) -> Any:
+        kinds = [DUCK if item is DYNAMIC else item for item in rest]
+        constrained = len(kinds) > 1 and kinds[1] is not None
+        return own(self, size, source, *(rest if constrained else kinds), **others)
+
+    return patch.object(environment, "create_symbol", create_symbol)
+
+
+def _texts() -> list[Any]:
+    """Sizes as text are numbers, as in eager mode, where the model's code writes them."""
+    return [_text(kind, name) for kind in (torch.SymInt, torch.SymFloat) for name in _TEXTS]
+
+
+_TEXTS = ("__repr__", "__str__", "__format__")
+
+
+def _text(kind: Any, name: str) -> Any:
+    own, thread = getattr(kind, name), get_ident()
+
+    def text(self: Any, *spec: Any) -> str:
+        asker = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        if get_ident() != thread or not writes_result(asker):
+            return own(self, *spec)
+        number = int(self) if kind is torch.SymInt else float(self)
+        return getattr(number, name)(*spec)
+
+    # torch looks for the frame that asks outside of its own file, which defines these methods.
+    text.__code__ = text.__code__.replace(co_filename=str(torch.__file__))
+    return patch.object(kind, name, text, create=True)
