@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from threading import Event, Thread
 from typing import Any
 
@@ -108,6 +109,59 @@ def test_numpy_in_numpy_out() -> None:
     found = fast(x)
     assert isinstance(found, np.ndarray)
     np.testing.assert_allclose(found, module(torch.from_numpy(x)).detach().numpy(), rtol=1e-5)
+
+
+class Collecting(torch.nn.Module):
+    def forward(self, x: Any, *rest: Any, scale: float = 1.0, **others: Any) -> Any:
+        return (x + sum(rest)) * scale - others["less"]
+
+
+def test_arguments_that_a_model_collects() -> None:
+    rows = ("n", None)
+    axes = {"x": rows, "rest": (rows, rows), "less": rows}
+    x, *more, less = (torch.randn(3, 4) for _ in range(4))
+    fast = ash.compile(Collecting(), (x, *more), {"less": less, "scale": 2.0}, axes=axes)
+    x, *more, less = (torch.randn(5, 4) for _ in range(4))
+    found = fast(x, *more, scale=2.0, less=less)
+    close(found, Collecting()(x, *more, scale=2.0, less=less))
+
+
+@dataclasses.dataclass
+class Pair:
+    left: Any
+    right: Any
+
+
+torch.export.register_dataclass(Pair)
+
+
+class Containers(torch.nn.Module):
+    def forward(self, named: Any, pair: Any) -> Any:
+        return Pair(named["a"] - named["b"], pair.left * pair.right)
+
+
+def test_dicts_in_any_order_and_dataclasses() -> None:
+    a, b = torch.randn(3, 4), torch.randn(3, 4)
+    rows = ("n", None)
+    axes = {"named": {"a": rows, "b": rows}, "pair": Pair(rows, rows)}
+    fast = ash.compile(Containers(), ({"b": b, "a": a}, Pair(a, b)), axes=axes)
+    a, b = torch.randn(5, 4), torch.randn(5, 4)
+    for named in ({"a": a, "b": b}, {"b": b, "a": a}):
+        found, wanted = (each(named, Pair(a, b)) for each in (fast, Containers()))
+        assert isinstance(found, Pair)
+        close(found.left, wanted.left)
+        close(found.right, wanted.right)
+
+
+@pytest.mark.parametrize(("rank", "padding"), [(2, "valid"), (3, "valid"), (2, "same")])
+def test_padding_by_name(rank: int, padding: str) -> None:
+    kind = {2: torch.nn.Conv2d, 3: torch.nn.Conv3d}[rank]
+    module = kind(2, 3, 3, padding=padding)
+    sizes = (6,) * rank
+    names = ("n", *(None,) * (rank + 1))
+    fast = compiled(module, torch.zeros(2, 2, *sizes), axes={"input": names})
+    x = torch.randn(3, 2, *sizes)
+    close(fast(x), module(x).detach())
 
 
 class Counting(torch.nn.Module):

@@ -146,13 +146,51 @@ def test_a_size_that_python_code_takes_as_a_number() -> None:
 def test_as_many_results_as_an_axis_is_long() -> None:
     class Apart(torch.nn.Module):
         def forward(self, x: Any) -> Any:
-            return x.unbind(0)
+            return x.unbind(0)  # apart
 
     assert message_of(AxisDeclarationError, capturing(Apart(), zeros(5, 2), x=("n", None))) == (
-        "axis 'n' (input 'x', axis 0) is dynamic, but the model's code takes its size as a number\n"
+        "axis 'n' (input 'x', axis 0) is dynamic, but the model's code takes its size as a number "
+        f"at {line('apart')}: `return x.unbind(0)  # apart`\n"
         "fix: use tensor ops or torch's scan instead of a Python loop over 'n'; or, for one size "
         "only, pass axes={'x': (None, None), ...}"
     )
+
+
+class Key(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x * {5: 2.0}.get(x.shape[0], 1.0)  # key
+
+
+def test_a_size_that_cannot_be_followed() -> None:
+    assert message_of(TraceError, capturing(Key(), zeros(5, 2), x=("n", None))) == (
+        f"Key ({line('key')}): its Python code does with a size what cannot be followed: "
+        "`return x * {5: 2.0}.get(x.shape[0], 1.0)  # key`: unhashable type: non-nested SymInt\n"
+        "fix: compute with sizes by +, -, *, // and %, compare them, or give None for that axis"
+    )
+
+
+class Floats(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x[: int(x.shape[0] * 0.5 + x.shape[1])]  # floats
+
+
+def test_a_condition_of_floats_on_two_sizes() -> None:
+    assert message_of(TraceError, capturing(Floats(), zeros(5, 2), x=("n", "m"))) == (
+        f"Floats ({line('floats')}): its code was captured for "
+        "Eq(TruncToInt(ToFloat(s27) + 0.5*ToFloat(s77)), 4), which cannot be checked\n"
+        "fix: compute with integers: n // 2 instead of int(n / 2)"
+    )
+
+
+def test_training_mode() -> None:
+    module = torch.nn.Dropout(0.5).train()
+    message = message_of(TraceError, capturing(module, zeros(5, 4), input=("n", None)))
+    assert "dropout in training mode\nfix: call model.eval() before compiling" in message
+
+
+def test_a_refused_model_spills_no_graph(capsys: pytest.CaptureFixture[str]) -> None:
+    message_of(TraceError, capturing(Chooses(), zeros(2, 3), x=("n", None)))
+    assert "torch.ops.aten" not in capsys.readouterr().err
 
 
 def test_a_number_out_of_a_tensor() -> None:
@@ -175,8 +213,8 @@ def test_an_example_that_the_model_does_not_take() -> None:
 def test_a_declared_range_that_the_model_does_not_hold_for() -> None:
     rows = ash.Axis("n", min=1, max=9)
     assert message_of(AxisDeclarationError, capturing(Long(), zeros(5, 2), x=(rows, None))) == (
-        f"axis 'n' is declared 1..9, but the model was captured for n <= 3 ({line('long')})\n"
-        "fix: declare Axis('n', ...) with a range for which n <= 3 holds"
+        f"axis 'n' is declared 1..9, but the model was captured for 3 < n ({line('long')})\n"
+        "fix: declare Axis('n', ...) with a range for which 3 < n holds"
     )
 
 

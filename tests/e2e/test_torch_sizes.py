@@ -1,0 +1,251 @@
+"""What a model's Python code makes of sizes: captured at one size, compared with eager at others.
+
+A call gives what eager gives, or a typed error that names the axis; never anything else. Every
+condition that torch itself noted while it traced is either one that we check, or makes no
+difference to the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.export import Dim
+from torch.fx.experimental import _config as symbolic_config
+
+import anyshape as ash
+from anyshape.base.errors import AnyshapeError
+from anyshape.frontend.torch_export.guards import shape_environment
+from anyshape.frontend.torch_export.size_intervals import holds_at
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
+
+Function = Callable[[Any], Any]
+EXAMPLE = (4, 6)
+SIZES = [(4, 6), (4, 7), (2, 0), (3, 1), (3, 2), (3, 5), (2, 9), (0, 6), (1, 6), (5, 12), (1, 1)]
+SCALES = {"w6": 2.0}
+
+
+class Calling(torch.nn.Module):
+    """A function of one tensor as a module."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any) -> Any:
+        return self.function(x)
+
+
+class Sliding(torch.nn.Module):
+    """What it takes of its table is one row where there is any; torch must know that there is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = torch.nn.Parameter(torch.randn(1, 8))
+
+    def forward(self, x: Any) -> Any:
+        return x + self.table[max(0, 1 - x.shape[0]) :, : x.shape[1]]
+
+
+def refuses_long(x: Any) -> Any:
+    if x.shape[1] > 9:
+        raise ValueError("too long")
+    return x + 1
+
+
+def refuses_odd(x: Any) -> Any:
+    if x.shape[1] % 2 != 0:
+        raise ValueError("odd")
+    return x + 1
+
+
+def asserts_several(x: Any) -> Any:
+    assert x.shape[1] > 1
+    return x + 1
+
+
+NUMBERS: dict[str, Function] = {
+    "int of a product": lambda x: x[:, : int(x.shape[1] * 0.5)],
+    "int of a quotient": lambda x: x[:, : int(x.shape[1] / 2)],
+    "int of a root": lambda x: x[:, : int(x.shape[1] ** 0.5)],
+    "a float compared": lambda x: x + 1 if x.shape[1] / 2 > 3.5 else x - 1,
+    "sorted": lambda x: x * sorted([x.shape[1], 5])[0],
+    "text of a quotient": lambda x: x * len(f"{x.shape[1] // 3} of {x.shape[1] // 4}"),
+}
+TRUTHS: dict[str, Function] = {
+    "odd": lambda x: x + 1 if x.shape[1] % 2 else x - 1,
+    "not odd": lambda x: x + 1 if not x.shape[1] % 2 else x - 1,
+    "a size": lambda x: x + 1 if x.shape[1] else x - 1,
+    "empty": lambda x: x + 1 if x.numel() == 0 else x - 1,
+    "numel": lambda x: x + 1 if x.numel() > 20 else x - 1,
+    "stride": lambda x: x + 1 if x.stride(0) > 4 else x - 1,
+    "contiguous": lambda x: x.t() + 1 if x.t().is_contiguous() else x.t() - 1,
+    "two axes": lambda x: x + 1 if x.shape[0] < x.shape[1] else x - 1,
+    "either": lambda x: x + 1 if x.shape[1] == 5 or x.shape[1] > 5 else x - 1,
+    "refuses long": refuses_long,
+    "refuses odd": refuses_odd,
+    "asserts": asserts_several,
+}
+PARTS: dict[str, Function] = {
+    "number of chunks": lambda x: x * len(x.chunk(4, 1)),
+    "first chunk": lambda x: x.chunk(2, 1)[0],
+    "chunks of rows": lambda x: x.chunk(2)[0],
+    "last chunk": lambda x: x.chunk(3, 1)[-1],
+    "all of a split": lambda x: torch.cat([p * i for i, p in enumerate(x.split(2, 1))], 1),
+    "last of a split": lambda x: x.split(2, 1)[-1],
+    "split by a size": lambda x: x.split(x.shape[1] // 2, 1)[-1],
+    "one part": lambda x: x.split(8, 1)[-1],
+    "tensor_split": lambda x: x.tensor_split(4, 1)[1],
+    "last of tensor_split": lambda x: x.tensor_split(4, 1)[-1],
+    "unflatten": lambda x: x.unflatten(1, (2, -1)),
+    "view": lambda x: x.view(x.shape[0], 2, x.shape[1] // 2),
+    "squeeze": lambda x: x[:, :1].squeeze(0),
+}
+REFUSED: dict[str, Function] = {
+    "f-string": lambda x: x * SCALES.get(f"w{x.shape[1]}", 0.0),
+    "str": lambda x: x * len(str(x.shape[1])),
+    "str of a shape": lambda x: x * (1.0 if str(x.shape) == "torch.Size([4, 6])" else 2.0),
+    "key of a dict": lambda x: x * {6: 2.0}.get(x.shape[1], 1.0),
+    "hash": lambda x: x * (hash(x.shape[1]) % 7),
+    "in a set": lambda x: x + 1 if x.shape[1] in {6, 8} else x - 1,
+    "divmod": lambda x: x[:, : divmod(x.shape[1], 4)[1]],
+    "range": lambda x: sum(x[:, i] for i in range(x.shape[1])),
+    "float": lambda x: x * float(x.shape[1]),
+    "ceil": lambda x: x[:, : math.ceil(x.shape[1] / 2)],
+    "one certain size": lambda x: x + 1 if x.shape[1] == 6 else x - 1,
+}
+ACCEPTED = {**NUMBERS, **TRUTHS, **PARTS}
+
+
+def eager(function: Function, x: Any) -> Any:
+    """What the model gives; None where it fails itself."""
+    try:
+        return function(x)
+    except (RuntimeError, ValueError, AssertionError, IndexError):
+        return None
+
+
+def outcomes(function: Function) -> dict[tuple[int, int], Any]:
+    """By size: None where the call is refused by name, else whether it gives what eager gives."""
+    fast = ash.compile(
+        Calling(function), (torch.zeros(EXAMPLE),), axes={"x": ("b", "n")}, executor="reference"
+    )
+    found: dict[tuple[int, int], Any] = {}
+    for size in SIZES:
+        x = torch.randn(size)
+        try:
+            result = fast(x)
+        except AnyshapeError as error:
+            found[size] = None if "axis" in str(error) else False  # it names the axis
+            continue
+        wanted = eager(function, x)
+        found[size] = wanted is not None and _same(result, wanted)
+    return found
+
+
+def _same(left: Any, right: Any) -> bool:
+    return left.shape == right.shape and bool(torch.allclose(left, right, atol=1e-6))
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_a_call_is_right_or_refused(name: str) -> None:
+    found = outcomes(ACCEPTED[name])
+    assert False not in found.values(), found
+    assert found[EXAMPLE], "the user's own example"
+    assert list(found.values()).count(True) > 1, found
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_size_that_must_be_a_number_is_refused(name: str) -> None:
+    with pytest.raises(AnyshapeError) as caught:
+        outcomes(REFUSED[name])
+    assert f"{__file__}:" in str(caught.value)
+    assert "\nfix: " in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_no_guard_of_torch_is_dropped(name: str) -> None:
+    """Where a size breaks a guard of torch's own list, the call is refused or right."""
+    found = outcomes(ACCEPTED[name])
+    for guard, symbols in guards_of_torch(ACCEPTED[name]):
+        for size, outcome in found.items():
+            sizes = {symbol: size[axis] for symbol, axis in symbols.items()}
+            if not holds_at(guard, sizes):
+                assert outcome is not False, (guard, size)
+
+
+def guards_of_torch(function: Function) -> list[tuple[Any, dict[Any, int]]]:
+    """The guards of a plain export, and which axis each symbol is."""
+    shapes = {"x": {0: Dim.AUTO, 1: Dim.AUTO}}
+    with torch.no_grad(), symbolic_config.patch(backed_size_oblivious=True):
+        program = torch.export.export(
+            Calling(function), (torch.zeros(EXAMPLE),), dynamic_shapes=shapes, strict=False
+        )
+    environment = shape_environment(program)
+    (placeholder,) = (node for node in program.graph.nodes if node.op == "placeholder")
+    symbols = {size.node.expr: axis for axis, size in enumerate(placeholder.meta["val"].shape)}
+    return [(guard.expr, symbols) for guard in environment.guards]
+
+
+# --- the user's own example -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(8, 6), (2, 6), (3, 3), (1, 1), (4, 0)])
+def test_the_example_is_among_what_works(size: tuple[int, int]) -> None:
+    def function(x: Any) -> Any:
+        return x * 2 if x.shape[0] > 4 else x
+
+    fast = ash.compile(
+        Calling(function), (torch.zeros(size),), axes={"x": ("b", "n")}, executor="reference"
+    )
+    x = torch.randn(size)
+    assert torch.equal(fast(x), function(x))
+
+
+def test_a_model_that_torch_follows_only_where_nothing_is_empty() -> None:
+    module = Sliding()
+    axes = {"x": ("b", ash.Axis("n", min=1, max=8))}
+    fast = ash.compile(module, (torch.zeros(EXAMPLE),), axes=axes, executor="reference")
+    for size in ((1, 1), (5, 8), (3, 2)):
+        x = torch.randn(size)
+        assert _same(fast(x), module(x).detach())
+    with pytest.raises(AnyshapeError, match="captured for this case"):
+        fast(torch.zeros(0, 3))
+
+
+class Cached(torch.nn.Module):
+    def length(self, x: Any) -> Any:
+        if x.numel() == 0:
+            return 0
+        return x.shape[1]
+
+    def forward(self, x: Any) -> Any:
+        return torch.cat([x + 1, x.new_ones(x.shape[0], self.length(x) + 1)], 1)
+
+
+def test_a_length_of_nothing_is_0() -> None:
+    """The branch returns what the size is anyway, unless the other axis is empty."""
+    axes = {"x": ("b", "n")}
+    fast = ash.compile(Cached(), (torch.zeros(EXAMPLE),), axes=axes, executor="reference")
+    for size in ((2, 0), (1, 1), (5, 8)):
+        x = torch.randn(size)
+        assert _same(fast(x), Cached()(x))
+    with pytest.raises(AnyshapeError, match="captured for this case"):
+        fast(torch.zeros(0, 3))
+
+
+def test_a_refused_call_says_which_axis_and_where() -> None:
+    fast = ash.compile(
+        Calling(NUMBERS["int of a product"]), (torch.zeros(EXAMPLE),), axes={"x": ("b", "n")},
+        executor="reference",
+    )  # fmt: skip
+    with pytest.raises(AnyshapeError) as caught:
+        fast(torch.zeros(4, 9))
+    message = str(caught.value)
+    assert "'n <= 7' does not hold for n=9" in message
+    assert "the model's code was captured for this case" in message
+    assert f"{__file__}:" in message
