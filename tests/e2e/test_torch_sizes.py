@@ -249,3 +249,43 @@ def test_a_refused_call_says_which_axis_and_where() -> None:
     assert "'n <= 7' does not hold for n=9" in message
     assert "the model's code was captured for this case" in message
     assert f"{__file__}:" in message
+
+
+# --- one export -----------------------------------------------------------------------------------
+
+
+def test_a_text_model_is_exported_once_and_not_decomposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its attention asks whether there is one token only, and has a mask anyway."""
+    import transformers as tf
+
+    sizes: dict[str, int] = {
+        "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "intermediate_size": 16, "vocab_size": 50,
+    }  # fmt: skip
+    model: Any = tf.BertModel(tf.BertConfig(**sizes)).eval()
+    exports: list[Any] = []
+    own = torch.export.export
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        exports.append(args)
+        return own(*args, **kwargs)
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise AssertionError("decomposed")
+
+    monkeypatch.setattr(torch.export, "export", counted)
+    monkeypatch.setattr(torch.export.ExportedProgram, "run_decompositions", refused)
+    ids = torch.ones(1, 1, dtype=torch.int64)
+    rows = ("batch", "seq")
+    fast = ash.compile(
+        model,
+        kwargs={"input_ids": ids, "attention_mask": ids},
+        axes={"input_ids": rows, "attention_mask": rows},
+    )
+    assert len(exports) == 1
+    for shape in ((1, 1), (3, 7)):
+        ids = torch.randint(0, 50, shape)
+        given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+        with torch.no_grad():
+            wanted = model(**given)[0]
+        torch.testing.assert_close(fast(**given)[0], wanted, rtol=1e-4, atol=1e-5)
