@@ -79,8 +79,9 @@ NUMBERS: dict[str, Function] = {
 TRUTHS: dict[str, Function] = {
     "odd": lambda x: x + 1 if x.shape[1] % 2 else x - 1,
     "not odd": lambda x: x + 1 if not x.shape[1] % 2 else x - 1,
-    "a size": lambda x: x + 1 if x.shape[1] else x - 1,
-    "empty": lambda x: x + 1 if x.numel() == 0 else x - 1,
+    "a size": lambda x: x.sum(1) + (1 if x.shape[1] else 2),
+    "empty": lambda x: x.sum(1) + (2 if x.numel() == 0 else 1),
+    "positive": lambda x: x.sum(1) + (1 if x.shape[1] > 0 else 2),
     "numel": lambda x: x + 1 if x.numel() > 20 else x - 1,
     "stride": lambda x: x + 1 if x.stride(0) > 4 else x - 1,
     "contiguous": lambda x: x.t() + 1 if x.t().is_contiguous() else x.t() - 1,
