@@ -54,11 +54,7 @@ def _sizes(values: Mapping[Any, Any]) -> Iterator[tuple[Any, Dim, Any]]:
             if not isinstance(mine, Tensor) or not isinstance(known, torch.Tensor):
                 continue
             if len(ours) != len(theirs) or mine.ndim != known.dim():
-                what = f"the results of {node.target}, which are others than torch has"
-                fix = "write this part of the model with other ops, or ask for it to be added"
-                raise UnsupportedModelError(
-                    "the model", {what: [str(location_of(node) or "")]}, fix
-                )
+                raise _other_results(node)
             sizes: Any = known.shape
             yield from ((node, dim, size) for dim, size in zip(mine.shape, sizes, strict=True))
 
