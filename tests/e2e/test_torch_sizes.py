@@ -63,6 +63,13 @@ def refuses_odd(x: Any) -> Any:
     return x + 1
 
 
+def reads_broadcast_size(x: Any) -> Any:
+    """torch takes n // 2 and n // 3 + 1 to be equal, as they are in the example."""
+    size = x.shape[1]
+    both = x[:, : size // 2] + x[:, : size // 3 + 1]
+    return both.sum() + x.new_ones(both.shape[1] + 1)
+
+
 def asserts_several(x: Any) -> Any:
     assert x.shape[1] > 1
     return x + 1
@@ -104,6 +111,7 @@ PARTS: dict[str, Function] = {
     "last of tensor_split": lambda x: x.tensor_split(4, 1)[-1],
     "unflatten": lambda x: x.unflatten(1, (2, -1)),
     "view": lambda x: x.view(x.shape[0], 2, x.shape[1] // 2),
+    "a size of two": reads_broadcast_size,
     "squeeze": lambda x: x[:, :1].squeeze(0),
 }
 REFUSED: dict[str, Function] = {
