@@ -155,7 +155,7 @@ def test_two_axis_names_that_must_be_one() -> None:
     def build() -> None:
         b = Builder.at_entry()
         x, y = b.param(f32["batch", "seq"]), b.param(f32["time", 3])
-        b.place = Location("model.py", 12)
+        b.location = Location("model.py", 12)
         b.emit("dot", x, y, contract=((1,), (0,)))
 
     assert message_of(AxisNameConflictError, build) == (
@@ -275,7 +275,7 @@ def test_a_wrong_number_of_operands() -> None:
 def test_a_wrong_rank() -> None:
     def build() -> None:
         b = Builder.at_entry()
-        b.place = Location("model.py", 4)
+        b.location = Location("model.py", 4)
         b.emit("attention", *(b.param(f32["n", 4]) for _ in "qkv"))
 
     assert message_of(OperandError, build) == (

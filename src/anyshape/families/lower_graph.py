@@ -20,8 +20,8 @@ from anyshape.ir.rewrite import Decision
 from anyshape.loop import Kernel
 from anyshape.loop.accesses import copied_from, overwritable
 from anyshape.loop.removable_copies import removable_copies
-from anyshape.lower.lookup import reading_panels
 from anyshape.lower.packing import Packing
+from anyshape.lower.panel_gather import reading_panels
 from anyshape.lower.tiling import WIDE, Tiling
 from anyshape.ops.known import KERNEL
 from anyshape.sym import Dim, Facts

@@ -1,9 +1,10 @@
 """Which constants are held once although they are both multiplied and looked up.
 
 A constant that a matrix product reads in panels, and that everything else only looks up, is kept in
-panels alone (`lower/lookup.py`). A look-up then takes a cache line for each element: some five
-microseconds for a row of 768, in models that spend a thousand on it. What is held must not depend
-on the machine or on guesses at sizes, so no cost decides this; only small tables are held twice.
+panels alone (`lower/panel_gather.py`). A look-up then takes a cache line for each element: some
+five microseconds for a row of 768, in models that spend a thousand on it. What is held must not
+depend on the machine or on guesses at sizes, so no cost decides this; only small tables are held
+twice.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from anyshape.families.family import Lowered
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision
-from anyshape.lower.lookup import is_looked_up
 from anyshape.lower.packing import Packing
+from anyshape.lower.panel_gather import is_looked_up
 from anyshape.ops.known import KERNEL
 from anyshape.ops.source import ConstantAttrs
 

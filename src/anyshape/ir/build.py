@@ -35,7 +35,7 @@ class Builder:
         self.scope = scope
         self.weights = WeightStore() if weights is None else weights
         self.locations = Locations() if locations is None else locations
-        self.place: Location | None = None
+        self.location: Location | None = None
         self.params: list[Value] = []
         self._bearers: dict[Symbol, Node] = {}
 
@@ -48,7 +48,7 @@ class Builder:
         """A builder for a region inside this one: it sees these facts, not the reverse."""
         scope = FactScope.of(facts or Facts(), parent=self.scope)
         inner = Builder(scope, self.weights, self.locations)
-        inner.place = self.place
+        inner.location = self.location
         return inner
 
     # --- values -------------------------------------------------------------------------------
@@ -90,10 +90,10 @@ class Builder:
     ) -> Node:
         """Infers the result types and interns the node. `late` keeps symbols of an older node."""
         check_attrs(op.name, attrs)
-        ctx = ShapeContext(op, self.scope, self.place, late)
+        ctx = ShapeContext(op, self.scope, self.location, late)
         types = infer(ctx, [self.resolve_type(value.type) for value in operands], attrs, regions)
         node = Node.make(op, operands, attrs, types, regions, ctx.late)
-        self.locations.record(node, self.place)
+        self.locations.record(node, self.location)
         self.bears(node)
         return node
 
@@ -104,7 +104,7 @@ class Builder:
         if node.late or node.regions or [self.resolve_type(v.type) for v in operands] != types:
             return self.node(node.op, operands, node.attrs, node.regions, node.late)
         new = Node.make(node.op, operands, node.attrs, node.types)
-        self.locations.record(new, self.place)
+        self.locations.record(new, self.location)
         return new
 
     def resolve_type(self, type_: Type) -> Type:

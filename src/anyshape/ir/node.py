@@ -134,7 +134,7 @@ class Value:
 class Region:
     """A closed body: parameter types, results, and the facts that hold inside.
 
-    `kept` are nodes that no result reads but whose late sizes something here uses.
+    `size_bearers` are nodes that no result reads but whose late sizes something here uses.
 
     What is found by a walk over the nodes is found once: every pass asks for it, for each kernel.
     """
@@ -142,7 +142,7 @@ class Region:
     params: tuple[Type, ...]
     results: tuple[Value, ...]
     facts: Facts
-    kept: tuple[Node, ...] = ()
+    size_bearers: tuple[Node, ...] = ()
     _order: tuple[Node, ...] | None = field(default=None, init=False, repr=False, compare=False)
     _symbols: frozenset[Symbol] | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -173,7 +173,7 @@ class Region:
         return list(self._order)
 
     def _walk(self, needed: Callable[[Node], Iterator[Node]] | None = None) -> list[Node]:
-        roots = [*(value.node for value in self.results), *self.kept]
+        roots = [*(value.node for value in self.results), *self.size_bearers]
         return topological(roots, needed or operand_nodes)
 
     def _ordered(self) -> list[Node]:
@@ -191,14 +191,14 @@ class Region:
 
 
 def keeping_sizes(region: Region, bearers: Mapping[Symbol, Node]) -> Region:
-    """The region with those bearers kept that are needed, if only for the sizes they compute."""
-    bare = replace(region, kept=())
+    """The region with those bearers that are needed, if only for the sizes they compute."""
+    bare = replace(region, size_bearers=())
     while bearers:
         missing = bare.symbols & bearers.keys() - bare.born
         if not missing:
             break
         more = dict.fromkeys(bearers[symbol] for symbol in sorted(missing, key=str))
-        bare = replace(bare, kept=(*bare.kept, *more))
+        bare = replace(bare, size_bearers=(*bare.size_bearers, *more))
     return bare
 
 
@@ -210,14 +210,14 @@ class Locations:
     """Side table: where in the user's program a node was first written."""
 
     def __init__(self) -> None:
-        self._places: weakref.WeakKeyDictionary[Node, Location] = weakref.WeakKeyDictionary()
+        self._locations: weakref.WeakKeyDictionary[Node, Location] = weakref.WeakKeyDictionary()
 
-    def record(self, node: Node, place: Location | None) -> None:
-        if place is not None:
-            self._places.setdefault(node, place)
+    def record(self, node: Node, location: Location | None) -> None:
+        if location is not None:
+            self._locations.setdefault(node, location)
 
     def of(self, node: Node) -> Location | None:
-        return self._places.get(node)
+        return self._locations.get(node)
 
 
 def topological(

@@ -28,7 +28,7 @@ def substitute_region(
         tuple(type_.substitute(dims) for type_ in region.params),
         tuple(Value(nodes[value.node], value.index) for value in region.results),
         region.facts.substitute(dims),
-        tuple(nodes[node] for node in region.kept),
+        tuple(nodes[node] for node in region.size_bearers),
     )
 
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from anyshape.ir.types import Array, DType
-from anyshape.ops.order import sorted_parts, sorted_places
+from anyshape.ops.sort import sorted_parts, sorted_places
 
 
 def sort_name(dtype: DType) -> str:

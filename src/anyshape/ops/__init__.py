@@ -11,11 +11,11 @@ from anyshape.ops import (
     kernel,
     late,
     movement,
-    order,
     parts,
     random,
     reduce,
     scatter,
+    sort,
     source,
 )
 
@@ -30,10 +30,10 @@ __all__ = [
     "kernel",
     "late",
     "movement",
-    "order",
     "parts",
     "random",
     "reduce",
     "scatter",
+    "sort",
     "source",
 ]

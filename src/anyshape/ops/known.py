@@ -12,11 +12,11 @@ from anyshape.ops import (
     indexing,
     kernel,
     movement,
-    order,
     parts,
     random,
     reduce,
     scatter,
+    sort,
     source,
 )
 
@@ -41,7 +41,7 @@ RESHAPE: Final = movement.reshape
 SCATTER_ALONG: Final = scatter.scatter_along
 SEGMENT: Final = kernel.segment
 SLICE: Final = movement.slice_
-SORT_PARTS: Final = order.sort_parts
+SORT_PARTS: Final = sort.sort_parts
 STAGED: Final = parts.staged
 SUM: Final = reduce.sum_
 TAKE_ALONG: Final = indexing.take_along

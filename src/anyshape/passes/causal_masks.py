@@ -63,7 +63,7 @@ class _Recogniser(Rebuilder):
         others = [part for part, alignment in found if alignment != causal]
         rest = [_together(others, mask, builder)] if others else []
         why = "its mask hides the keys after each query"
-        self.ctx.decisions.record(Decision(self.name, True, why, node, builder.place))
+        self.ctx.decisions.record(Decision(self.name, True, why, node, builder.location))
         return builder.node(node.op, [*qkv, *rest], replace(attrs, causal=causal)).results
 
 

@@ -67,7 +67,7 @@ class _Assembler:
         new = node
         if node.op is not PARAM:
             operands = [self.values[value] for value in node.operands]
-            self.builder.place = self.old.locations.of(node)
+            self.builder.location = self.old.locations.of(node)
             new = self.builder.node(node.op, operands, node.attrs, node.regions, node.late)
         self.values.update(zip(node.results, new.results, strict=True))
 
@@ -79,7 +79,7 @@ class _Assembler:
         outside = [v for v in used if v.node not in inside]
         body = self._body(group, outside)
         operands = [self.values[value] for value in outside]
-        self.builder.place = self.old.locations.of(group.root)
+        self.builder.location = self.old.locations.of(group.root)
         node = self.builder.node(lookup("kernel"), operands, NO_ATTRS, [body])
         self.values.update(zip(group.root.results, node.results, strict=True))
 

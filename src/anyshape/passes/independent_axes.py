@@ -24,7 +24,7 @@ from anyshape.ops.dot import DotAttrs
 from anyshape.ops.known import BROADCAST, CAST, RESHAPE, TRANSPOSE
 from anyshape.ops.movement import AxesAttrs, AxisAttrs, PadAttrs, ShapeAttrs, TransposeAttrs
 from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
-from anyshape.passes.parts import Cut
+from anyshape.passes.ranges import Cut
 from anyshape.sym import Dim, product
 
 Axes = tuple[int | None, ...]

@@ -33,13 +33,13 @@ def narrowed(region: Region, results: Sequence[int], params: Sequence[int]) -> R
     position = {old: new for new, old in enumerate(params)}
     kept = [region.results[index] for index in results]
     nodes: dict[Node, Node] = {}
-    for node in topological([*(value.node for value in kept), *region.kept]):
+    for node in topological([*(value.node for value in kept), *region.size_bearers]):
         nodes[node] = _moved(node, position) if node.op is PARAM else on_operands(node, nodes)
     return Region(
         tuple(region.params[index] for index in params),
         tuple(Value(nodes[value.node], value.index) for value in kept),
         region.facts,
-        tuple(nodes[node] for node in region.kept),
+        tuple(nodes[node] for node in region.size_bearers),
     )
 
 

@@ -36,7 +36,7 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ops.dot import DotAttrs
 from anyshape.ops.known import KERNEL
-from anyshape.ops.order import SortAttrs, TopKAttrs
+from anyshape.ops.sort import SortAttrs, TopKAttrs
 from anyshape.passes.infra import PassContext
 from anyshape.passes.part_kernels import (
     KernelOfLoop,
@@ -103,7 +103,7 @@ class _Divider(Rebuilder):
         parts = parts_of(loop)
         if builder.scope.proves(LessEqual(divided(loop), Dim.of(2 * PART - 1))) is Answer.TRUE:
             return node.results
-        decision = Decision(self.name, True, f"in {parts.number} parts", loop, builder.place)
+        decision = Decision(self.name, True, f"in {parts.number} parts", loop, builder.location)
         self.ctx.decisions.record(decision)
         return in_parts(KernelOfLoop(node, loop), parts, builder).results
 
@@ -115,7 +115,7 @@ class _Divider(Rebuilder):
             return node.results
         rows = product((*x.shape[: attrs.axis], *x.shape[attrs.axis + 1 :]))
         parts = _divided(size, size, rows, LONGEST_SORT)
-        decision = Decision(self.name, True, f"in {parts.number} parts", sort, builder.place)
+        decision = Decision(self.name, True, f"in {parts.number} parts", sort, builder.location)
         self.ctx.decisions.record(decision)
         return sorted_in_parts(node, attrs, size, parts, builder).results
 

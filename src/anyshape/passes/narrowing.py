@@ -26,7 +26,7 @@ from anyshape.ops.movement import SliceAttrs
 from anyshape.passes.independent_axes import attrs_for
 from anyshape.passes.infra import PassContext
 from anyshape.passes.needed_parts import COSTLY, Needs, needs_of
-from anyshape.passes.parts import WHOLE, Cut, Part, Window
+from anyshape.passes.ranges import WHOLE, Cut, Part, Window
 from anyshape.sym import Dim
 
 
@@ -88,4 +88,4 @@ class _Narrower(Rebuilder):
         return made.result()
 
     def _decide(self, taken: bool, why: str, node: Node, builder: Builder) -> None:
-        self.ctx.decisions.record(Decision(self.name, taken, why, node, builder.place))
+        self.ctx.decisions.record(Decision(self.name, taken, why, node, builder.location))

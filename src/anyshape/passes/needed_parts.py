@@ -20,7 +20,7 @@ from anyshape.ir.opdef import Trait
 from anyshape.ops.known import SLICE
 from anyshape.ops.movement import SliceAttrs
 from anyshape.passes.independent_axes import Axes, operand_axes
-from anyshape.passes.parts import WHOLE, Cut, Part, Window
+from anyshape.passes.ranges import WHOLE, Cut, Part, Window
 from anyshape.sym import FactScope
 
 COSTLY = frozenset({Trait.REDUCTION, Trait.CONTRACTION, Trait.ROWWISE})

@@ -18,8 +18,8 @@ from anyshape.ops.compose import Expr, size
 from anyshape.ops.cumulative import CumulativeAttrs, running_dtype
 from anyshape.ops.dot import DotAttrs
 from anyshape.ops.known import MEAN
-from anyshape.ops.order import SortAttrs, TopKAttrs
 from anyshape.ops.reduce import REDUCTIONS, ArgReduceAttrs, ReduceAttrs
+from anyshape.ops.sort import SortAttrs, TopKAttrs
 from anyshape.sym import Dim, product
 
 

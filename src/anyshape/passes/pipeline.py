@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from anyshape.base.errors import OptionError
+from anyshape.passes.append_in_place import Append, GrowingAxesFirst
 from anyshape.passes.canonicalize import Canonicalize
 from anyshape.passes.causal_masks import CausalMasks
 from anyshape.passes.columns_last import ColumnsLast
@@ -18,11 +19,10 @@ from anyshape.passes.expand import Expand
 from anyshape.passes.few_parts import FewParts
 from anyshape.passes.fold import Fold
 from anyshape.passes.fuse import Fuse, SingleKernels
-from anyshape.passes.growing import Append, GrowingAxesFirst
 from anyshape.passes.infra import Pass
 from anyshape.passes.long_tasks import LongTasks
 from anyshape.passes.narrowing import Narrowing
-from anyshape.passes.results import OwnResults
+from anyshape.passes.own_results import OwnResults
 from anyshape.passes.row_products import RowProducts
 from anyshape.passes.segments import Segments
 from anyshape.passes.share_kernels import ShareKernels

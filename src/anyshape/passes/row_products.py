@@ -50,7 +50,7 @@ class _Unflattener(CountingRebuilder):
         found = self._on_rows(node.operands[0], shape[:-1], builder)
         if found is None:
             return node.results
-        decision = Decision(self.name, True, "its rows need not be flat", node, builder.place)
+        decision = Decision(self.name, True, "its rows need not be flat", node, builder.location)
         self.ctx.decisions.record(decision)
         return (found,)
 

@@ -128,8 +128,8 @@ class _Division:
             else:
                 self._place_segment(turn, work[turn])
         results = tuple(self._value(value) for value in self.old.results)
-        kept = tuple(self._value(node.result()).node for node in self.old.kept)
-        return replace(self.old, results=results, kept=kept)
+        bearers = tuple(self._value(node.result()).node for node in self.old.size_bearers)
+        return replace(self.old, results=results, size_bearers=bearers)
 
     def _value(self, old: Value) -> Value:
         """The new value; sources and aliases are made where they are used."""

@@ -47,7 +47,7 @@ class _Sharer(Rebuilder):
         keys, values = _unrepeated(k), _unrepeated(v)
         if keys is None or values is None or keys.tensor.shape[1] != values.tensor.shape[1]:
             return node.results
-        decision = Decision(self.name, True, "heads share keys and values", node, builder.place)
+        decision = Decision(self.name, True, "heads share keys and values", node, builder.location)
         self.ctx.decisions.record(decision)
         return builder.node(node.op, [q, keys, values, *mask], node.attrs).results
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
-from anyshape.passes.growing import appends
-from anyshape.passes.results import root_of
+from anyshape.passes.append_in_place import appends
+from anyshape.passes.own_results import root_of
 
 
 @dataclass(frozen=True, slots=True)

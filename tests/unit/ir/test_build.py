@@ -78,7 +78,7 @@ def test_adoption_chains() -> None:
 
 def test_unproven_requirements_are_recorded_with_their_reason() -> None:
     b = Builder.at_entry()
-    b.place = Location("model.py", 7)
+    b.location = Location("model.py", 7)
     x = b.param(f32["seq"])
     result = b.emit("slice", x, starts=(2,), stops=("seq",), steps=(1,))
     graph = b.graph("g", ["x"], [result])

@@ -192,9 +192,9 @@ def test_a_region_knows_what_is_born_inside() -> None:
 def test_locations_are_outside_identity() -> None:
     b = Builder.at_entry()
     x = b.param(f32["n"])
-    b.place = Location("model.py", 3)
+    b.location = Location("model.py", 3)
     first = b.emit("exp", x)
-    b.place = Location("model.py", 8)
+    b.location = Location("model.py", 8)
     again = b.emit("exp", x)
     other = b.emit("log", x)
     assert first is not again

@@ -15,7 +15,7 @@ from anyshape.ir.build import Builder
 from anyshape.ir.node import Node, Value
 from anyshape.ir.types import Array, TensorType, bool_, f32, i64
 from anyshape.passes.independent_axes import FAMILIES, attrs_for, operand_axes
-from anyshape.passes.parts import Cut, Part
+from anyshape.passes.ranges import Cut, Part
 from anyshape.sym import Dim, parse_dim
 
 A, B, C, ONE = Dim.of("a"), Dim.of("b"), Dim.of("c"), Dim.of(1)

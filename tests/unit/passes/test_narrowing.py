@@ -13,7 +13,7 @@ from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.opdef import lookup
 from anyshape.ir.types import TensorType, f32
-from anyshape.ops.order import TopKAttrs
+from anyshape.ops.sort import TopKAttrs
 from anyshape.passes import PASSES, PassReport, run_passes
 from anyshape.passes.narrowing import Narrowing
 from anyshape.passes.needed_parts import COSTLY

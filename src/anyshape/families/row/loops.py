@@ -8,7 +8,7 @@ the others run over a *row*. The kept indices are tasks, and a task reduces its 
     softmax, axis 1 of x[n0, n1, n2] kept i0, i2     row i1       a task for i0 and a strip of i2
 
 A strip is for reductions whose neighbours in memory belong to different rows: its lanes are rows.
-What several loops over a row need is computed by the first of them (`loop/keep.py`).
+What several loops over a row need is computed by the first of them (`loop/reuse.py`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from anyshape.loop import Buffer, For, Statement
-from anyshape.loop.keep import keep_costly
 from anyshape.loop.merge import Space, flattened, merged, step_of
+from anyshape.loop.reuse import reuse_costly
 from anyshape.loop.rewrite import accesses
 from anyshape.lower.context import Level, Lowering
 from anyshape.lower.stores import STRIP_WIDTH, stores
@@ -50,7 +50,7 @@ def row_work(
     inner = (*flattened(levels[1].body), *_row_loops(row, levels[2].body))
     if last and _neighbours(inner, last[0][0]):
         return _strips_of_rows(outer, last[0], start, inner)
-    kept_values = keep_costly((*start, *inner))
+    kept_values = reuse_costly((*start, *inner))
     work = one_each((*outer, *last), kept_values.body)
     return replace(work, scratch=kept_values.scratch)
 
@@ -75,7 +75,7 @@ def _strips_of_rows(
     outer: Indices, last: tuple[Symbol, Dim], start: Sequence[Statement], rows: Sequence[Statement]
 ) -> Work:
     loop = of_strip(last, STRIP_WIDTH, rows)
-    kept_values = keep_costly(loop.body, (loop.index, STRIP_WIDTH))
+    kept_values = reuse_costly(loop.body, (loop.index, STRIP_WIDTH))
     body = (*start, replace(loop, body=kept_values.body))
     work = one_each((*outer, strips(last, STRIP_WIDTH)), body)
     return replace(work, scratch=kept_values.scratch)

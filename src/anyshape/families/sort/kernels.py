@@ -11,7 +11,7 @@ from anyshape.loop.native import merge_parts_name, sort_name, sort_parts_name
 from anyshape.loop.printer import row_major
 from anyshape.lower.tasks import TASK
 from anyshape.ops.known import SORT_PARTS
-from anyshape.ops.order import PartSortAttrs, SortAttrs, TopKAttrs
+from anyshape.ops.sort import PartSortAttrs, SortAttrs, TopKAttrs
 from anyshape.sym import Dim, Symbol, maximum, minimum, product
 
 ENTRY_WORDS = 2

@@ -83,11 +83,11 @@ class _Reader:
         plain = getattr(plain, "__func__", plain)
         code = getattr(plain, "__code__", None)
         self.name = getattr(function, "__name__", type(function).__name__)
-        self.place = Location(code.co_filename, code.co_firstlineno) if code else None
+        self.location = Location(code.co_filename, code.co_firstlineno) if code else None
         self.names = {**getattr(plain, "__globals__", {}), **_closure(plain)}
 
     def refuse(self, problem: str, fix: str) -> TraceError:
-        return TraceError(self.name, problem, fix, self.place)
+        return TraceError(self.name, problem, fix, self.location)
 
     def parameter(self, parameter: inspect.Parameter, given: Mapping[str, object]) -> Flat:
         name = parameter.name

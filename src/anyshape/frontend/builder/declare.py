@@ -13,12 +13,12 @@ from anyshape.sym import Axis, FactScope, Predicate, Symbol, parse_predicate
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """Axes and predicates given beside the annotations, and the place where they were given."""
+    """Axes and predicates given beside the annotations, and where they were given."""
 
     axes: tuple[Axis, ...] = ()
     where: tuple[str, ...] = ()
     strict: bool = False
-    place: Location | None = None
+    location: Location | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def entry(function: str, parameters: Parameters, given: Declarations) -> Entry:
     for axis in given.axes:
         scope.declare(axis)
     for words, predicate in zip(given.where, predicates, strict=True):
-        scope.assume(predicate, words=words, where=given.place)
+        scope.assume(predicate, words=words, where=given.location)
     return Entry(scope, frozenset(known))
 
 
@@ -67,5 +67,5 @@ def _check_used(function: str, given: Declarations, known: set[str]) -> None:
                 function,
                 f"axis '{axis.name}' is declared, but no parameter has it",
                 f"use one of the names in the annotations: {', '.join(sorted(known)) or 'none'}",
-                given.place,
+                given.location,
             )

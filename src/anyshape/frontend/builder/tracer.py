@@ -125,8 +125,8 @@ class Tracer:
 
     def located(self) -> AbstractContextManager[None]:
         """Errors raised within carry the line of the user's program."""
-        self.builder.place = self.locate()
-        return _fill_location(self.builder.place)
+        self.builder.location = self.locate()
+        return _fill_location(self.builder.location)
 
     def refuse(self, problem: str, fix: str) -> TraceError:
         """An error to raise about what the user wrote."""
@@ -140,13 +140,13 @@ class Tracer:
     def require(self, predicate: Predicate, why: str) -> None:
         """FALSE is an error now, UNKNOWN a check at run time."""
         with self.located():
-            self.builder.scope.require(predicate, why, self.builder.place)
+            self.builder.scope.require(predicate, why, self.builder.location)
 
     def broadcast(self, op: str, shapes: Sequence[Shape]) -> Shape:
         """The common shape, by the one broadcasting rule."""
         with self.located():
-            place = self.builder.place
-            return ShapeContext(lookup(op), self.builder.scope, place).broadcast(shapes)
+            location = self.builder.location
+            return ShapeContext(lookup(op), self.builder.scope, location).broadcast(shapes)
 
     def dim(self, size: Dim | int | str) -> Dim:
         """A size as users write it: an integer, a dim, or the text of an expression."""
@@ -177,12 +177,12 @@ class Traced:
 
 
 @contextmanager
-def _fill_location(place: Location | None) -> Generator[None]:
+def _fill_location(location: Location | None) -> Generator[None]:
     try:
         yield
     except AnyshapeError as error:
-        if getattr(error, "location", place) is None:
-            error.location = place  # pyright: ignore[reportAttributeAccessIssue]
+        if getattr(error, "location", location) is None:
+            error.location = location  # pyright: ignore[reportAttributeAccessIssue]
         raise
 
 

@@ -33,9 +33,9 @@ class Rebuilder:
     def _visit(self, node: Node, values: dict[Value, Value], builder: Builder) -> tuple[Value, ...]:
         if node.op is PARAM:
             return node.results
-        place = builder.place = builder.locations.of(node)
+        location = builder.location = builder.locations.of(node)
         new = self.rebuilt(node, tuple(values[value] for value in node.operands), builder)
-        builder.place = place  # nested regions have moved it
+        builder.location = location  # nested regions have moved it
         return self.replace(new, builder)
 
     def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:

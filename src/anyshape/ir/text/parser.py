@@ -129,7 +129,7 @@ class _Parser:
 
     def _node(self, builder: Builder, values: dict[str, Value]) -> None:
         start = self.cursor.peek()
-        builder.place = Location(self.file, start.line)
+        builder.location = Location(self.file, start.line)
         labels = [self._new_label(values)]
         while self.cursor.accept(","):
             labels.append(self._new_label(values))

@@ -10,8 +10,8 @@ import anyshape as ash
 from anyshape.ir import evaluate
 from anyshape.ir.graph import Graph
 from anyshape.passes import PASSES, run_passes
+from anyshape.passes.append_in_place import Append, GrowingAxesFirst, growths_of
 from anyshape.passes.donation import NOTHING_DONATED, Donation
-from anyshape.passes.growing import Append, GrowingAxesFirst, growths_of
 
 
 @ash.jit

@@ -44,22 +44,22 @@ _INDEX = Dim.of(Symbol("index"))  # stands for the index of whichever loop
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Reused:
     """Statements in which nothing costly is computed twice, and the scratch that they need."""
 
     body: tuple[Statement, ...]
     scratch: tuple[Buffer, ...] = ()
 
 
-def keep_costly(body: Sequence[Statement], strip: tuple[Symbol, int] | None = None) -> Kept:
+def reuse_costly(body: Sequence[Statement], strip: tuple[Symbol, int] | None = None) -> Reused:
     """Lets the loops among these statements share what they compute.
 
     `strip` is the index of a loop around the statements, and how far it goes at most.
     """
-    keeper = _Keeper(strip)
+    keeper = _Reuser(strip)
     for statement in body:
         keeper.add(statement)
-    return Kept(keeper.body(), tuple(keeper.scratch.values()))
+    return Reused(keeper.body(), tuple(keeper.scratch.values()))
 
 
 @dataclass
@@ -71,7 +71,7 @@ class _Straight:
     kept: dict[str, _Key] = field(default_factory=dict[str, _Key])  # locals that it stores
 
 
-class _Keeper:
+class _Reuser:
     """Sees the statements one after the other."""
 
     def __init__(self, strip: tuple[Symbol, int] | None) -> None:

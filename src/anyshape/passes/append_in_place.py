@@ -29,7 +29,7 @@ from anyshape.passes.canonicalize import Canonicalize
 from anyshape.passes.donation import NOTHING_DONATED, Donation, Order
 from anyshape.passes.infra import PassContext
 from anyshape.passes.native_forms import is_source, runs_whole
-from anyshape.passes.results import copied, root_of
+from anyshape.passes.own_results import copied, root_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class _Reorder(Rebuilder):
     ) -> Value:
         """The result in its order in memory, as a concat along the outermost axis."""
         growth = self.of_result[node.result()]
-        builder.place = builder.locations.of(node)
+        builder.location = builder.locations.of(node)
         parts = [_transposed(values[part], growth.order, builder) for part in node.operands[1:]]
         new = parts[0] if len(parts) == 1 else builder.emit("concat", *parts, axis=0)
         return builder.emit("concat", given[growth.input], new, axis=0)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from anyshape.ir import Graph, evaluate, parse
-from anyshape.lower.lookup import is_looked_up, reading_panels
 from anyshape.lower.packing import Packing, pack
+from anyshape.lower.panel_gather import is_looked_up, reading_panels
 from anyshape.sym import Facts
 
 ROWS = Packing((), (1,), (0,), 4)

@@ -13,7 +13,7 @@ from anyshape.loop import (
     Store,
     Update,
 )
-from anyshape.loop.keep import Kept, keep_costly
+from anyshape.loop.reuse import Reused, reuse_costly
 from anyshape.sym import Dim, Symbol
 
 N, M = Dim.of("n"), Dim.of("m")
@@ -39,7 +39,7 @@ def loop(number: int, op: str, *, extent: Dim = N, after: str = "neg") -> For:
     )
 
 
-def applied(kept: Kept) -> list[list[str]]:
+def applied(kept: Reused) -> list[list[str]]:
     """The ops of each loop."""
     return [
         [s.value.op for s in statement.body if isinstance(s, Let) and isinstance(s.value, Apply)]
@@ -49,7 +49,7 @@ def applied(kept: Kept) -> list[list[str]]:
 
 
 def test_the_second_loop_loads_what_the_first_stored() -> None:
-    kept = keep_costly([loop(0, "pow"), loop(1, "pow", after="abs")])
+    kept = reuse_costly([loop(0, "pow"), loop(1, "pow", after="abs")])
     assert applied(kept) == [["pow", "neg"], ["abs"]]
     (scratch,) = kept.scratch
     assert (scratch.name, scratch.shape) == ("kept0", (N,))
@@ -61,27 +61,29 @@ def test_the_second_loop_loads_what_the_first_stored() -> None:
 
 
 def test_three_loops_share_one_buffer() -> None:
-    kept = keep_costly([loop(0, "div"), loop(1, "div", after="abs"), loop(2, "div", after="sqrt")])
+    kept = reuse_costly([loop(0, "div"), loop(1, "div", after="abs"), loop(2, "div", after="sqrt")])
     assert applied(kept) == [["div", "neg"], ["abs"], ["sqrt"]]
     assert len(kept.scratch) == 1
 
 
 def test_what_comes_after_a_kept_value_is_cheap() -> None:
     """The end of the chain is what both loops need; only that is stored."""
-    kept = keep_costly([loop(0, "div"), loop(1, "div")])
+    kept = reuse_costly([loop(0, "div"), loop(1, "div")])
     assert applied(kept) == [["div", "neg"], []]
     assert len(kept.scratch) == 1
 
 
 def test_cheap_values_are_not_kept() -> None:
     loops = [loop(0, "add"), loop(1, "add", after="abs")]
-    assert keep_costly(loops) == Kept(tuple(loops))
+    assert reuse_costly(loops) == Reused(tuple(loops))
 
 
 def test_loops_of_other_lengths_do_not_share() -> None:
     loops: list[Statement] = [loop(0, "pow"), loop(1, "pow", extent=M)]
-    assert keep_costly(loops) == Kept(tuple(loops))
-    kept = keep_costly([*loops, loop(2, "pow", after="abs"), loop(3, "pow", extent=M, after="abs")])
+    assert reuse_costly(loops) == Reused(tuple(loops))
+    kept = reuse_costly(
+        [*loops, loop(2, "pow", after="abs"), loop(3, "pow", extent=M, after="abs")]
+    )
     assert [buffer.shape for buffer in kept.scratch] == [(N,), (M,)]
 
 
@@ -98,12 +100,12 @@ def test_running_totals_are_not_shared() -> None:
         return For(index, N, body, (Accumulator(TOTAL, "add"),))
 
     loops = [running(0), running(1)]
-    assert keep_costly(loops) == Kept(tuple(loops))
+    assert reuse_costly(loops) == Reused(tuple(loops))
 
 
 def test_strips_have_an_axis_of_their_own() -> None:
     strip = Symbol("j")
-    kept = keep_costly([loop(0, "pow"), loop(1, "pow", after="abs")], (strip, 64))
+    kept = reuse_costly([loop(0, "pow"), loop(1, "pow", after="abs")], (strip, 64))
     (scratch,) = kept.scratch
     assert scratch.shape == (N, Dim.of(64))
     second = kept.body[1]
