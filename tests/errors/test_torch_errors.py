@@ -402,3 +402,51 @@ def test_a_container_of_one_tensor_is_no_tensor() -> None:
         "input 'y' has a Tensor, the model was compiled with a dict\n"
         "fix: pass 'y' in the same containers"
     )
+
+
+class Both(torch.nn.Module):
+    def forward(self, a: Any, b: Any) -> Any:
+        return a.sum() + b.sum()
+
+
+def test_an_axis_that_is_declared_twice() -> None:
+    one, other = ash.Axis("n", min=1, max=8), ash.Axis("n", min=2, max=100)
+    example = zeros(4), zeros(4)
+    axes = {"a": (one,), "b": (other,)}
+    assert message_of(AxisDeclarationError, lambda: ash.compile(Both(), example, axes=axes)) == (
+        "axis 'n' is declared as 'n: 1..8' and as 'n: 2..100'\n"
+        "fix: declare it once, and use its name elsewhere"
+    )
+
+
+@pytest.mark.parametrize(
+    ("axis", "declared"),
+    [(ash.Axis("n", min=5), "n: 5.."), (ash.Axis("n", multiple_of=8), "n: 0.. multiple_of 8")],
+)
+def test_an_example_that_its_axes_exclude(axis: ash.Axis, declared: str) -> None:
+    example = zeros(4), zeros(4)
+    axes = {"a": (axis,), "b": ("n",)}
+    assert message_of(InputError, lambda: ash.compile(Both(), example, axes=axes)) == (
+        f"input 'a' has 4 at axis 0, which '{declared}' excludes\n"
+        "fix: pass an example inside it, or declare more"
+    )
+
+
+class AddsOne(torch.nn.Module):
+    def forward(self, a: Any, b: Any) -> Any:
+        a.add_(1)
+        return a + b
+
+
+def test_inputs_that_share_memory_of_a_model_that_writes_into_one() -> None:
+    model = ash.compile(AddsOne(), (zeros(4), zeros(4)), axes={"a": ("n",), "b": ("n",)})
+    memory = torch.arange(12.0)
+    for a, b in ((memory, memory), (memory[:5], memory[4:9]), (memory[::2], memory[2:8])):
+        assert message_of(InputError, lambda a=a, b=b: model(a, b)) == (
+            "input 'a' shares memory with 'b', and the model writes into it\n"
+            "fix: pass a copy: b.clone()"
+        )
+    pairs = memory.reshape(6, 2)  # columns lie between each other, and share nothing
+    eager = pairs.clone()
+    assert torch.equal(model(pairs[:, 0], pairs[:, 1]), AddsOne()(eager[:, 0], eager[:, 1]))
+    assert torch.equal(pairs, eager)

@@ -18,6 +18,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from anyshape.api.graph_calls import graph_arrays, passes_on, returned_leaves
+from anyshape.api.overlaps import refuse_overlaps
 from anyshape.base.fork_lock import call_lock
 from anyshape.execute import (
     BackgroundSpecialization,
@@ -51,12 +52,15 @@ class CompiledModule:
         self._state = dict(model.program.state)
         self._one_by_one = call_lock() if self._state else nullcontext()
         self._passes_on = passes_on(model)
+        self._written = frozenset(model.program.input_updates)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves = self._signature.flatten(args, kwargs)
         if self._passes_on:
             results = self._executable(*leaves)
         else:
+            if self._written:
+                refuse_overlaps(self._signature.paths, leaves, self._written)
             with self._one_by_one:
                 results = self._executable(*self._arrays(leaves))
                 self._update(results, leaves)

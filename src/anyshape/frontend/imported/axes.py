@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from anyshape.base.errors import DimError, InputError
+from anyshape.base.errors import AxisDeclarationError, DimError, InputError
 from anyshape.frontend.imported.example import Example, Path, PathStep, path_text
 from anyshape.ir.types import no_size
 from anyshape.sym import Axis, Dim, Symbol
@@ -63,7 +63,19 @@ def named_axes(example: Example, given: Mapping[str, Any]) -> NamedAxes:
         inputs.append(InputAxes(path_text(path), len(getattr(leaf, "shape", ())), dims))
         for axis in (axis for item in positions.values() for axis in _axes(item)):
             axes[axis.name] = _more_said(axes.get(axis.name), axis)
+    for each, leaf in zip(inputs, example.leaves, strict=True):
+        _check_sizes(each, leaf, axes)
     return NamedAxes(tuple(axes.values()), tuple(inputs))
+
+
+def _check_sizes(given: InputAxes, leaf: Any, axes: Mapping[str, Axis]) -> None:
+    """The example's own sizes are among those that its axes allow."""
+    for position, dim in given.dims.items():
+        axis = axes[dim.symbol.name] if dim.symbol is not None else None
+        size = leaf.shape[position]
+        if axis is not None and not axis.contains(size):
+            problem = f"has {size} at axis {position}, which '{axis}' excludes"
+            raise InputError(given.path, problem, "pass an example inside it, or declare more")
 
 
 def _dim(item: str | Axis) -> Dim:
@@ -84,7 +96,13 @@ def is_bare(axis: Axis) -> bool:
 
 def _more_said(known: Axis | None, axis: Axis) -> Axis:
     """An axis may be named many times and described once."""
-    return axis if known is None or is_bare(known) else known
+    if known is None or is_bare(known):
+        return axis
+    if axis != known and not is_bare(axis):
+        problem = f"is declared as '{known}' and as '{axis}'"
+        fix = "declare it once, and use its name elsewhere"
+        raise AxisDeclarationError(axis.name, problem, fix)
+    return known
 
 
 def _positions(path: Path, leaf: Any, given: Mapping[str, Any]) -> dict[int, str | Axis]:
