@@ -79,7 +79,7 @@ def test_a_module_that_cannot_be_compiled_keeps_its_weights(
 
     module, x = layers(), torch.randn(5, 40)
     before = {name: value.clone() for name, value in module.state_dict().items()}
-    monkeypatch.setattr("anyshape.execute.link.Program", fails)
+    monkeypatch.setattr("anyshape.execute.link.program_of", fails)
     with pytest.raises(OutOfMemoryError):
         ash.compile(module, (x,), axes=AXES, consume=True)
     after = module.state_dict()

@@ -16,17 +16,17 @@ from tests.compliance.cases import (
     kernel,
     late,
     movement,
-    order,
     parts,
     random,
     reduce,
     scatter,
+    sort,
     source,
 )
 
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise, movement, reduce, cumulative, dot, source, late, control, random, compound,
-    attention, kernel, indexing, scatter, order, parts,
+    attention, kernel, indexing, scatter, sort, parts,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

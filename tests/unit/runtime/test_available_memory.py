@@ -10,7 +10,7 @@ import pytest
 
 import anyshape as ash
 from anyshape.base.errors import InsufficientMemoryError, OutOfMemoryError, WeightMemoryError
-from anyshape.execute import EXECUTORS, assemble
+from anyshape.execute import EXECUTORS, link
 from anyshape.execute.target import executable_isas
 from anyshape.runtime import _native
 from anyshape.runtime.machine import lacking_memory
@@ -264,8 +264,8 @@ def test_weights_are_asked_for_before_they_are_packed(monkeypatch: pytest.Monkey
         asked.append(bytes)
         return 999
 
-    monkeypatch.setattr(assemble, "lacking_memory", lacking)
-    monkeypatch.setattr(assemble, "pack", lambda *_: pytest.fail("taken"))
+    monkeypatch.setattr(link, "lacking_memory", lacking)
+    monkeypatch.setattr(link, "pack", lambda *_: pytest.fail("taken"))
     with pytest.raises(WeightMemoryError) as caught:
         ash.compile(multiplied, options=ash.Options(isa=executable_isas()[0]))
     (size,) = asked
@@ -279,7 +279,7 @@ def test_weights_are_asked_for_before_they_are_packed(monkeypatch: pytest.Monkey
 
 
 def test_weights_that_stay_as_they_are_are_not_asked_for(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(assemble, "lacking_memory", lambda _: 0)
+    monkeypatch.setattr(link, "lacking_memory", lambda _: 0)
     x = np.zeros((2, 64), np.float32)
     assert ash.compile(added)(x)[0].tolist() == np.ones((2, 64)).tolist()
 
