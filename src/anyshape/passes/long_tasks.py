@@ -100,9 +100,9 @@ class _Divider(Rebuilder):
         loop = loop_of(node.regions[0])
         if loop is None:
             return node.results
-        parts = parts_of(loop)
         if builder.scope.proves(LessEqual(divided(loop), Dim.of(2 * PART - 1))) is Answer.TRUE:
             return node.results
+        parts = parts_of(loop)
         decision = Decision(self.name, True, f"in {parts.number} parts", loop, builder.location)
         self.ctx.decisions.record(decision)
         return in_parts(KernelOfLoop(node, loop), parts, builder).results
