@@ -8,6 +8,7 @@ difference to the result.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from torch.fx.experimental import _config as symbolic_config
 
 import anyshape as ash
 from anyshape.base.errors import AnyshapeError
+from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
 from anyshape.frontend.torch_export.guards import shape_environment
 from anyshape.frontend.torch_export.size_intervals import holds_at
 
@@ -140,8 +142,9 @@ def eager(function: Function, x: Any) -> Any:
 
 def outcomes(function: Function) -> dict[tuple[int, int], Any]:
     """By size: None where the call is refused by name, else whether it gives what eager gives."""
+    module = function if isinstance(function, torch.nn.Module) else Calling(function)
     fast = ash.compile(
-        Calling(function), (torch.zeros(EXAMPLE),), axes={"x": ("b", "n")}, executor="reference"
+        module, (torch.zeros(EXAMPLE),), axes={"x": ("b", "n")}, executor="reference"
     )
     found: dict[tuple[int, int], Any] = {}
     for size in SIZES:
@@ -166,6 +169,41 @@ def test_a_call_is_right_or_refused(name: str) -> None:
     assert False not in found.values(), found
     assert found[EXAMPLE], "the user's own example"
     assert list(found.values()).count(True) > 1, found
+
+
+SOURCE = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        if x.shape[1] % 2:
+            return x + 1
+        return x[:, : int(x.shape[1] * 0.5)]
+"""
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["<stdin>", "<ipython-input-1-0>", f"{TORCH_FOLDER[:-1]}vision/model.py"],
+    ids=["interpreter", "notebook", "a package beside torch"],
+)
+def test_wherever_a_model_is_written(file: str) -> None:
+    names: dict[str, Any] = {}
+    exec(compile(SOURCE, file, "exec"), names)
+    found = outcomes(names["Model"]())
+    assert False not in found.values(), found
+    assert found[EXAMPLE]
+
+
+def test_code_that_torch_has_generated() -> None:
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    size = graph.call_method("size", (x, 1))
+    half = graph.call_function(int, (graph.call_function(operator.mul, (size, 0.5)),))
+    graph.output(graph.call_function(torch.narrow, (x, 1, 0, half)))
+    found = outcomes(torch.fx.GraphModule({}, graph))
+    assert False not in found.values(), found
+    assert found[EXAMPLE]
 
 
 @pytest.mark.parametrize("name", REFUSED)

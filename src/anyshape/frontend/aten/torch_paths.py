@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import torch
 
-TORCH_FOLDER = str(Path(torch.__file__).parent)
+TORCH_FOLDER = f"{Path(torch.__file__).parent}{os.sep}"
+"""With a separator: torchvision is beside it."""

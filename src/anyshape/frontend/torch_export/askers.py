@@ -14,6 +14,7 @@ Whoever asks for a tensor's layout (`is_contiguous`) calls a function of torch t
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import FrameType
@@ -25,17 +26,20 @@ from anyshape.base.location import Location
 from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
 from anyshape.frontend.aten.walk import location_of
 
-_OURS = str(Path(__file__).parents[2])
-_LAYERS = (f"{TORCH_FOLDER}/nn/", f"{TORCH_FOLDER}/functional.py", f"{TORCH_FOLDER}/_tensor.py")
+_OURS = f"{Path(__file__).parents[2]}{os.sep}"
+_NOBODY = (_OURS, "<frozen ")
+"""Code that is neither torch's nor the model's. A model may well be in no file: `<stdin>`, a cell
+of a notebook, or code that `torch.fx` has generated."""
+_LAYERS = (f"{TORCH_FOLDER}nn/", f"{TORCH_FOLDER}functional.py", f"{TORCH_FOLDER}_tensor.py")
 _TEXT_FOR_PEOPLE = ("/logging/__init__.py", "/warnings.py", "/traceback.py", "/unittest/mock.py")
 _ENTRIES = frozenset({"_export", "simplified"})
 """Our own functions that call torch's exporter: nobody further out asks."""
 _FAKE = frozenset(
-    f"{TORCH_FOLDER}/_subclasses/{name}.py" for name in ("fake_tensor", "fake_impls", "meta_utils")
+    f"{TORCH_FOLDER}_subclasses/{name}.py" for name in ("fake_tensor", "fake_impls", "meta_utils")
 )
-_OPS = f"{TORCH_FOLDER}/_ops.py"
-_PROXY = f"{TORCH_FOLDER}/fx/experimental/proxy_tensor.py"
-_EXPORT_MODE = f"{TORCH_FOLDER}/_export/non_strict_utils.py"
+_OPS = f"{TORCH_FOLDER}_ops.py"
+_PROXY = f"{TORCH_FOLDER}fx/experimental/proxy_tensor.py"
+_EXPORT_MODE = f"{TORCH_FOLDER}_export/non_strict_utils.py"
 
 
 def asking_frame() -> FrameType | None:
@@ -45,7 +49,7 @@ def asking_frame() -> FrameType | None:
     while frame is not None:
         file, name = frame.f_code.co_filename, frame.f_code.co_name
         if not file.startswith(TORCH_FOLDER):
-            if not file.startswith((_OURS, "<")):
+            if not file.startswith(_NOBODY):
                 return frame
             if name in _ENTRIES:
                 return layer
@@ -126,7 +130,7 @@ def location_in_model(frame: FrameType) -> Location:
         file = outer.f_code.co_filename
         if outer.f_code.co_name == "run_node" and "n" in outer.f_locals:
             return location_of(outer.f_locals["n"]) or Location(file, outer.f_lineno)
-        if not file.startswith((TORCH_FOLDER, _OURS, "<")):
+        if not file.startswith((TORCH_FOLDER, *_NOBODY)):
             return Location(file, outer.f_lineno)
         if outer.f_code.co_name in _ENTRIES and file.startswith(_OURS):
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from linecache import getline
 from pathlib import Path
 from traceback import extract_tb
@@ -12,7 +13,7 @@ from anyshape.base.location import Location
 from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
 
 _SYMBOLIC = ("SymInt", "SymFloat", "SymBool")
-_OURS = str(Path(__file__).parents[2])
+_OURS = f"{Path(__file__).parents[2]}{os.sep}"
 
 
 def in_words_of_model(error: Exception, module: Any) -> Exception:
@@ -67,5 +68,5 @@ def location_of_error(error: BaseException) -> Location | None:
         inner = error.__cause__ or error.__context__
         assert inner is not None
         frames += extract_tb(inner.__traceback__)
-    own = [f for f in frames if not f.filename.startswith((TORCH_FOLDER, _OURS, "<"))]
+    own = [f for f in frames if not f.filename.startswith((TORCH_FOLDER, _OURS, "<frozen "))]
     return Location(own[-1].filename, own[-1].lineno or 0) if own else None
