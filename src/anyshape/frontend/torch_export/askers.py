@@ -27,9 +27,9 @@ from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
 from anyshape.frontend.aten.walk import location_of
 
 _OURS = f"{Path(__file__).parents[2]}{os.sep}"
-_NOBODY = (_OURS, "<frozen ")
-"""Code that is neither torch's nor the model's. A model may well be in no file: `<stdin>`, a cell
-of a notebook, or code that `torch.fx` has generated."""
+_NOBODY = (_OURS, "<frozen ", "<string>")
+"""Code that is neither torch's nor the model's: torch itself makes functions of strings. A model
+may well be in no file: `<stdin>`, or a cell of a notebook."""
 _LAYERS = (f"{TORCH_FOLDER}nn/", f"{TORCH_FOLDER}functional.py", f"{TORCH_FOLDER}_tensor.py")
 _TEXT_FOR_PEOPLE = ("/logging/__init__.py", "/warnings.py", "/traceback.py", "/unittest/mock.py")
 _ENTRIES = frozenset({"_export", "simplified"})
