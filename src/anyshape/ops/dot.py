@@ -65,6 +65,8 @@ def free_axes(rank: int, attrs: DotAttrs, side: int) -> tuple[int, ...]:
 
 def _dot(call: Call[DotAttrs]) -> Array:
     def product(lhs: Array, rhs: Array) -> Any:
+        if not lhs.size or not rhs.size:  # 0 by definition, not by what NumPy makes of such views
+            return np.zeros(tuple(int(dim) for dim in call.result.shape), lhs.dtype)
         return np.einsum(*_einsum(lhs, rhs, call.attrs))
 
     return widened(product, call)
