@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from itertools import islice
+from sys import modules
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -57,13 +58,7 @@ def _memory(leaf: Any) -> Array | None:
     tensor = leaf.detach()
     by_size = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
     name = by_size.get(tensor.element_size())
-    return None if name is None else tensor.view(getattr(_torch(), name)).numpy()
-
-
-def _torch() -> Any:
-    import torch  # noqa: PLC0415 - loaded already: there is a tensor
-
-    return torch
+    return None if name is None else tensor.view(getattr(modules["torch"], name)).numpy()
 
 
 def _neighbours(spans: Sequence[_Span]) -> Iterator[tuple[_Span, _Span]]:

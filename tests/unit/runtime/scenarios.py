@@ -97,6 +97,12 @@ class InterruptedHereError(Exception):
     """What our handler of SIGINT raises."""
 
 
+def report_unless_interrupted(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Python drops what callbacks of weak references raise: that interrupt is lost, not wrong."""
+    if not isinstance(unraisable.exc_value, InterruptedHereError):
+        sys.__unraisablehook__(unraisable)
+
+
 def interrupts_at_random_times() -> None:
     """SIGINT while a program is called again and again: each call is right, or interrupted."""
     program = chain_program()
@@ -131,6 +137,7 @@ def interrupted_again_and_again(call: Callable[[], None]) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     signal.signal(signal.SIGINT, handler)
+    sys.unraisablehook = report_unless_interrupted
     over = threading.Event()
     thread = threading.Thread(target=interrupt, args=(over,))
     thread.start()
