@@ -130,7 +130,7 @@ WORKLOADS: Mapping[str, Callable[[], list[Workload]]] = {
 
 def level_2(python: str, model: Model) -> float:
     """Seconds for a binding never seen: the least of several medians."""
-    chosen = levels.bindings(model, 300, 4096)
+    chosen = levels.bindings(model, 1000, 4096)  # the first 150 warm the machine up
     runs = (in_fresh_process(level_2_seconds, model, chosen, python=python) for _ in range(REPEATS))
     return min(map(statistics.median, runs))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import replace
+from functools import cache
 
 from anyshape.families import FAMILIES
 from anyshape.families.family import Job, Lowered, Passed
@@ -57,9 +58,9 @@ def _lowered(job: Job) -> Lowered:
 def _by_family(job: Job) -> Lowered:
     """By the first family that matches; why others did not stays with the kernel."""
     passed_over: list[Passed] = []
-    expanded = {family.keep: job.expanded(family.keep) for family in FAMILIES}
+    expanded = cache(job.expanded)  # most families keep the same
     for family in FAMILIES:
-        own = expanded[family.keep]
+        own = expanded(family.keep)
         body = own.body
         match = family.match(body)
         if not isinstance(match, Refusal):

@@ -17,7 +17,6 @@ from typing import Final, TextIO
 
 from anyshape.ir.graph import Graph
 from anyshape.loop import Kernel
-from anyshape.loop.printer import kernel_text
 from anyshape.passes import PassReport
 
 PASSES, DECISIONS, GRAPHS, KERNELS = range(1, 5)
@@ -38,15 +37,16 @@ class DebugPrinter:
         for decision in report.decisions:
             self._show(DECISIONS, f"  {decision}")
         if report.changed:
-            self._show(GRAPHS, graph.as_text())
+            self._show(GRAPHS, graph)
 
     def scheduled(self, name: str, kernels: Iterable[Kernel]) -> None:
         """Before code is made of the kernels of a program."""
         distinct = dict.fromkeys(kernels)
         self._show(PASSES, f"[{name}] {len(distinct)} kernels")
         for kernel in distinct:
-            self._show(KERNELS, kernel_text(kernel))
+            self._show(KERNELS, kernel)
 
-    def _show(self, level: int, text: str) -> None:
+    def _show(self, level: int, what: object) -> None:
+        """Made into text only if it is shown: a graph's takes a while."""
         if level <= self.level:
-            print(text, file=self.stream or sys.stderr)
+            print(what, file=self.stream or sys.stderr)
