@@ -2,6 +2,7 @@
 
     python -m benchmarks.compile_time [--shapes chain,wide] [--sizes 100,1000,5000] [--limit 60]
     python -m benchmarks.compile_time --stages [--layers 12] [--width 768] [--repeat 3]
+    python -m benchmarks.compile_time --modules [--repeat 3]
 
 The first table has a row for each shape of graph and each number of nodes: milliseconds per node of
 tracing and compiling, and their ratio to the row of the fewest nodes, which should not exceed 1.5;
@@ -13,6 +14,10 @@ The second shows the stages of one model: tracing, passes, lowering, the schedul
 code, linking. Each row is one process that has done nothing before: the first compiles into an
 empty cache, the others find everything there. Seconds are of the CPU, in this process and in its
 compile workers, so that a busy machine disturbs them little; the last column is the wall clock's.
+
+The third has modules of torch, from the module to something that runs: seconds of the wall clock
+before level 1, which should not exceed 1.5 plain exports by torch, and of level 1 with an empty
+cache of kernels and with a full one. Of several processes each, the quickest counts.
 """
 
 from __future__ import annotations
@@ -25,10 +30,12 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.harness.capturing import Phases, export_seconds, phases
 from benchmarks.harness.engines import traced
 from benchmarks.harness.growth import Cell, cell, cpu_seconds
+from benchmarks.harness.model import TorchModel
 from benchmarks.harness.process import in_fresh_process
-from benchmarks.workloads import Encoder
+from benchmarks.workloads import Encoder, Gpt2, MiniLm
 from benchmarks.workloads.growth import SHAPES
 
 # ruff: noqa: PLC0415 - imports are part of what is measured
@@ -147,6 +154,47 @@ def stages(model: Encoder, repeat: int) -> None:
             print(f"{label:7}", *row, flush=True)
 
 
+# --- modules --------------------------------------------------------------------------------------
+
+MODULES = {"MiniLM": MiniLm(), "GPT-2 small, past": Gpt2()}
+MOST_EXPORTS = 1.5
+MOST_COLD = 4.0  # seconds of level 1
+MOST_OVER_EXPORT = 0.5  # seconds, all in all, where kernels are cached
+
+
+def modules(repeat: int) -> None:
+    """Prints one row per module; `!` marks what exceeds its goal."""
+    names = ("export", "capture", "ratio", "cold", "cached", "over export")
+    print(f"{'module':18}", *(f"{name:>12}" for name in names))
+    for name, model in MODULES.items():
+        print(f"{name:18}", module_row(model, repeat), flush=True)
+
+
+def module_row(model: TorchModel, repeat: int) -> str:
+    """All rows of one turn are taken one after the other, so that they meet the same machine."""
+    exports: list[float] = []
+    cold: list[Phases] = []
+    cached: list[Phases] = []
+    for _ in range(repeat):
+        with tempfile.TemporaryDirectory() as folder:
+            exports.append(in_fresh_process(export_seconds, model))
+            cold.append(in_fresh_process(phases, model, folder))
+            cached.append(in_fresh_process(phases, model, folder))
+    export = min(exports)
+    capture = min(phase.capture for phase in cold + cached)
+    level_1 = min(phase.level_1 for phase in cold)
+    over = min(phase.total for phase in cached) - export
+    return (
+        f"{export:12.2f} {capture:12.2f} {_marked(capture / export, MOST_EXPORTS)} "
+        f"{_marked(level_1, MOST_COLD)} {min(phase.level_1 for phase in cached):12.2f} "
+        f"{_marked(over, MOST_OVER_EXPORT)}"
+    )
+
+
+def _marked(value: float, most: float) -> str:
+    return f"{value:11.2f}{'!' if value > most else ' '}"
+
+
 def main() -> None:
     """Print one of the tables."""
     parser = argparse.ArgumentParser(
@@ -156,11 +204,14 @@ def main() -> None:
     parser.add_argument("--sizes", default="100,1000,5000", help="numbers of nodes")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each row")
     parser.add_argument("--stages", action="store_true", help="of compiling an encoder")
+    parser.add_argument("--modules", action="store_true", help="of torch: capture and level 1")
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--width", type=int, default=768)
     parser.add_argument("--repeat", type=int, default=3)
     arguments = parser.parse_args()
-    if arguments.stages:
+    if arguments.modules:
+        modules(arguments.repeat)
+    elif arguments.stages:
         stages(Encoder(arguments.layers, arguments.width, heads=12), arguments.repeat)
     else:
         sizes = [int(size) for size in arguments.sizes.split(",")]

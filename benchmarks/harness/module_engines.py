@@ -33,7 +33,8 @@ def _tensors(arrays: Sequence[Array]) -> list[Any]:
     return [library("torch").from_numpy(array) for array in arrays]
 
 
-def _example(model: TorchModel) -> tuple[Any, ...]:
+def example(model: TorchModel) -> tuple[Any, ...]:
+    """Arguments to capture the module at."""
     return model.arguments(_tensors(model.inputs(model.example)))
 
 
@@ -67,7 +68,7 @@ def captured(model: TorchModel) -> Any:
     """As `anyshape.compile` captures it, before anything is compiled."""
     from anyshape.api.torch_compile import captured_model
 
-    return captured_model(model.module(), _example(model), {}, model.signature, None, {})
+    return captured_model(model.module(), example(model), {}, model.signature, None, {})
 
 
 class Anyshape(ModuleEngine):
@@ -77,7 +78,7 @@ class Anyshape(ModuleEngine):
         super().__init__(model)
         self._compiled = ash.compile(
             model.module(),
-            _example(model),
+            example(model),
             axes=model.signature,
             threads=threads,
             donate=model.donated,
@@ -129,9 +130,9 @@ def exported_onnx(model: TorchModel) -> bytes:
     with warnings.catch_warnings(action="ignore"), torch.no_grad():
         program = torch.onnx.export(
             model.module(),
-            _example(model),
+            example(model),
             dynamo=True,
-            dynamic_shapes=_shapes(model),
+            dynamic_shapes=dynamic_shapes(model),
             opset_version=ONNX_OPSET,
             verbose=False,
         )
@@ -139,7 +140,7 @@ def exported_onnx(model: TorchModel) -> bytes:
     return buffer.getvalue()
 
 
-def _shapes(model: TorchModel) -> tuple[Any, ...]:
+def dynamic_shapes(model: TorchModel) -> tuple[Any, ...]:
     """As torch.export takes them."""
     return tuple(_dynamic(axes) for axes in model.signature.values())
 
@@ -179,8 +180,8 @@ def _openvino_model(model: TorchModel) -> Any:
         return library("openvino").Core().read_model(exported_onnx(model))
     torch = library("torch")
     with warnings.catch_warnings(action="ignore"), torch.no_grad():
-        example, shapes = _example(model), _shapes(model)
-        exported = torch.export.export(model.module(), example, dynamic_shapes=shapes)
+        arguments, shapes = example(model), dynamic_shapes(model)
+        exported = torch.export.export(model.module(), arguments, dynamic_shapes=shapes)
         return library("openvino").convert_model(exported)
 
 
