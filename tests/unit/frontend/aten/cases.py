@@ -32,6 +32,10 @@ def integers(shape: Any) -> Any:
     return torch.randint(-6, 7, tuple(shape))
 
 
+def small(shape: Any) -> Any:
+    return torch.randint(-128, 128, tuple(shape), dtype=torch.int8)
+
+
 def counts(shape: Any) -> Any:
     return torch.randint(1, 5, tuple(shape))
 
@@ -53,8 +57,8 @@ def group_ends(shape: Any) -> Any:
 
 
 def special(shape: Any) -> Any:
-    values = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, 1.5])
-    return values[torch.randint(0, 5, tuple(shape))]
+    values = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1.5, 3e30])
+    return values[torch.randint(0, 7, tuple(shape))]
 
 
 X, Y = Input(("n", 4)), Input(("n", 4))
@@ -147,6 +151,16 @@ for binary in ["div", "fmod", "remainder"]:
 for binary in ["bitwise_and", "bitwise_or", "bitwise_xor"]:
     add(f"aten.{binary}.Tensor", (NUMBERS, COUNTS))
     add(f"aten.{binary}.Scalar", (NUMBERS,), 5)
+for shift in ["lshift", "rshift"]:
+    add(f"aten.__{shift}__.Scalar", (NUMBERS,), 3)
+add("aten.bitwise_left_shift.Tensor_Scalar", (Input(("n", 4), small),), 7)
+add("aten.bitwise_right_shift.Tensor_Scalar", (Input(("n", 4), small),), 8)
+add("aten.signbit.default", (Input(("n", 4), special),))
+add("aten.copysign.Tensor", (X, Input(("n", 4), special)))
+add("aten.copysign.Scalar", (X,), -0.0)
+add("aten.fmax.default aten.fmin.default", (Input(("n", 4), special), Input((4,), special)))
+add("aten.hypot.default", (Input(("n", 4), special), Input(("n", 4), special)))
+add("aten.round.decimals", (X,), decimals=2)
 add("aten.div.Tensor_mode", (NUMBERS, COUNTS), rounding_mode="trunc")
 add("aten.div.Scalar_mode", (X,), 0.75, rounding_mode="floor")
 add("aten.floor_divide.default", (NUMBERS, COUNTS))
@@ -218,6 +232,13 @@ case("aten._unsafe_index_put.default", *PAIR)(
     lambda x, i, j, v: aten._unsafe_index_put.default(x, [i, None, j], v, True)
 )
 add("aten.nonzero.default", (B,))
+add("aten.masked_select.default", (X, Input((4,), bools)))
+case("aten.masked_scatter.default", X, Input(("n", 5)))(
+    lambda x, s: aten.masked_scatter.default(x, aten.gt.Scalar(x, 0), s)
+)
+add("aten.take.default", (Input((4, 3)), Input(("n",), integers)))
+add("aten.diagonal.default", (Z,), 1, 2, 0)
+add("aten.unfold.default", (Input(("n", 7)),), 1, 3, 2)
 pairs("aten.sort.default", (X,), 1, True)
 pairs("aten.sort.stable", (NUMBERS,), stable=True, dim=1)
 pairs("aten.topk.default", (X,), 2, 1)
@@ -239,7 +260,9 @@ pairs("aten.max.dim aten.min.dim", (X,), 1)
 add("aten.var.correction", (X,), [1], correction=0)
 add("aten.var.dim", (X,), [1], True)
 add("aten.linalg_vector_norm.default", (X,), 2, [1], True)
-add("aten.cumsum.default", (NUMBERS,), 0)
+pairs("aten.var_mean.correction", (X,), [1], correction=0)
+add("aten.cumsum.default aten.cumprod.default", (NUMBERS,), 0)
+pairs("aten.cummax.default aten.cummin.default", (Input(("n", 4), special),), 0)
 add("aten.histc.default", (Input(("n",), inside),), 5, -1.0, 1.0)
 
 # --- products and layers --------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from anyshape.frontend.builder.functions import FUNCTIONS, expm1, log
 from anyshape.frontend.builder.movement import broadcast_to
 from anyshape.frontend.builder.source import full_like
 from anyshape.frontend.builder.tensor import Tensor
-from anyshape.ir.types import f32
+from anyshape.ir.types import bool_, f32
 
 Function = Callable[..., Tensor]
 
@@ -80,6 +80,8 @@ def _arithmetic(function: Function) -> Function:
 
 
 def _multiplied(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
+    if call.dtype == bool_:
+        return ew.logical_and(call.operand(x), call.operand(y))
     return call.operand(ew.multiply(*call.factors(x, y)))
 
 
@@ -105,6 +107,8 @@ def _fmod(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _add(call: Call, x: ArrayLike, y: ArrayLike, alpha: ArrayLike = 1) -> Tensor:
+    if call.dtype == bool_:  # torch adds truths so
+        return ew.logical_or(call.operand(x), ew.logical_and(call.operand(y), bool(alpha)))
     return call.operand(x) + _scaled(call.operand(y), alpha)
 
 

@@ -9,12 +9,11 @@ from typing import Any
 from anyshape.frontend.aten.calls import TABLE, Call, entry
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import reduce as red
-from anyshape.frontend.builder.axes import Axes, normal_axis
+from anyshape.frontend.builder.axes import Axes
 from anyshape.frontend.builder.convert import cast_to, widened
 from anyshape.frontend.builder.functions import sqrt
 from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tensor import Tensor
-from anyshape.frontend.builder.tracer import active
 
 Function = Callable[..., Tensor]
 
@@ -84,6 +83,11 @@ def var_dim(
     return red.var(x, _axes(dim), keepdim, int(unbiased))
 
 
+@entry("aten.var_mean.correction")
+def var_mean(call: Call, x: Tensor, dim: Axes | None = None, **named: Any) -> tuple[Tensor, Tensor]:
+    return var(call, x, dim, **named), red.mean(x, _axes(dim), named.get("keepdim", False))
+
+
 @entry("aten.linalg_vector_norm.default")
 def vector_norm(
     call: Call,
@@ -107,11 +111,6 @@ def _norm(size: Tensor, ord: float, axes: Axes | None, keepdim: bool) -> Tensor:
     if ord == 2:
         return sqrt(red.sum(size * size, axes, keepdim))
     return red.sum(size**ord, axes, keepdim) ** (1 / ord)
-
-
-@entry("aten.cumsum.default")
-def cumsum(call: Call, x: Tensor, dim: int, **_: Any) -> Tensor:
-    return active().emit("cumsum", call.operand(x), axis=normal_axis(dim, x.ndim))
 
 
 @entry("aten.histc.default")

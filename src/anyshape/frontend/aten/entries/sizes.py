@@ -119,7 +119,11 @@ def sym_max(call: Call, x: Integer, y: Integer) -> Dim:
 
 @entry("sym_min")
 def sym_min(call: Call, x: Integer, y: Integer) -> Dim:
-    left, right = Dim.of(x), Dim.of(y)
+    return smaller(Dim.of(x), Dim.of(y))
+
+
+def smaller(left: Dim, right: Dim) -> Dim:
+    """The one that is never the larger, if the facts tell."""
     if active().proves(left <= right):
         return left
     return right if active().proves(left >= right) else minimum(left, right)

@@ -1,0 +1,98 @@
+"""Signs, scales and bits of numbers."""
+
+from __future__ import annotations
+
+from anyshape.frontend.aten.calls import Call, as_dtype, entry
+from anyshape.frontend.builder import elementwise as ew
+from anyshape.frontend.builder.convert import ArrayLike, cast_to, widened
+from anyshape.frontend.builder.functions import sqrt
+from anyshape.frontend.builder.source import zeros_like
+from anyshape.frontend.builder.tensor import Tensor
+
+# --- signs ----------------------------------------------------------------------------------------
+
+
+@entry("aten.signbit.default")
+def signbit(call: Call, x: Tensor) -> Tensor:
+    return _is_negative(x)
+
+
+@entry("aten.copysign.Tensor", "aten.copysign.Scalar")
+def copysign(call: Call, x: Tensor, sign: ArrayLike) -> Tensor:
+    size = ew.abs(call.operand(x))
+    return ew.where(_is_negative(call.operand(sign)), -size, size)
+
+
+def _is_negative(x: Tensor) -> Tensor:
+    """Also of the zero that has a sign: its reciprocal tells."""
+    below = x < 0
+    if not x.dtype.is_float:
+        return below
+    return ew.logical_or(below, ew.logical_and(x == 0, ew.reciprocal(x) < 0))
+
+
+# --- two numbers ----------------------------------------------------------------------------------
+
+
+@entry("aten.fmax.default")
+def fmax(call: Call, x: Tensor, y: Tensor) -> Tensor:
+    """The larger one, or the one that is a number."""
+    return _unless_nan(call, x, y, ew.maximum(call.operand(x), call.operand(y)))
+
+
+@entry("aten.fmin.default")
+def fmin(call: Call, x: Tensor, y: Tensor) -> Tensor:
+    return _unless_nan(call, x, y, ew.minimum(call.operand(x), call.operand(y)))
+
+
+def _unless_nan(call: Call, x: Tensor, y: Tensor, both: Tensor) -> Tensor:
+    left, right = call.operand(x), call.operand(y)
+    if not call.dtype.is_float:
+        return both
+    return ew.where(ew.isnan(left), right, ew.where(ew.isnan(right), left, both))
+
+
+@entry("aten.hypot.default")
+def hypot(call: Call, x: Tensor, y: Tensor) -> Tensor:
+    """The larger size times what is at most a root of 2, so that no square overflows."""
+    sizes = [ew.abs(widened(call.operand(side))) for side in (x, y)]
+    large, small = ew.maximum(*sizes), ew.minimum(*sizes)
+    ratio = small / ew.where(large == 0, 1, large)
+    root = large * sqrt(1 + ratio * ratio)
+    endless = ew.logical_or(*(ew.isinf(size) for size in sizes))
+    return call.operand(ew.where(endless, float("inf"), root))
+
+
+# --- scales ---------------------------------------------------------------------------------------
+
+
+@entry("aten.round.decimals")
+def round_decimals(call: Call, x: Tensor, decimals: int) -> Tensor:
+    """Scaled, rounded and scaled back, as torch does it."""
+    scale = 10.0 ** abs(decimals)
+    wide = widened(x)
+    if decimals >= 0:
+        return call.operand(ew.round(wide * scale) / scale)
+    return call.operand(ew.round(wide / scale) * scale)
+
+
+# --- bits -----------------------------------------------------------------------------------------
+
+
+@entry("aten.__lshift__.Scalar", "aten.bitwise_left_shift.Tensor_Scalar")
+def left_shift(call: Call, x: Tensor, count: int) -> Tensor:
+    """Nothing is left where there are fewer bits; torch takes a negative count for such a one."""
+    if not 0 <= count < call.dtype.bits:
+        return zeros_like(x, call.dtype)
+    return call.operand(x) * as_dtype(1 << count, call.dtype)
+
+
+@entry("aten.__rshift__.Scalar", "aten.bitwise_right_shift.Tensor_Scalar")
+def right_shift(call: Call, x: Tensor, count: int) -> Tensor:
+    """The quotient rounded down; the sign is left where there are fewer bits."""
+    operand, last = call.operand(x), call.dtype.bits - 1
+    if 0 <= count < last:
+        return ew.floor_divide(operand, as_dtype(1 << count, call.dtype))
+    if call.dtype.kind == "uint":
+        return cast_to(operand >= as_dtype(1 << last, call.dtype), call.dtype) * int(count == last)
+    return -cast_to(operand < 0, call.dtype)

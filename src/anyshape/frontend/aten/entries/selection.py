@@ -1,0 +1,61 @@
+"""Elements chosen by a mask, or by a rule for their places: diagonals and windows."""
+
+from __future__ import annotations
+
+from anyshape.frontend.aten.calls import Call, as_dtype, entry
+from anyshape.frontend.aten.entries.sizes import smaller
+from anyshape.frontend.builder import elementwise as ew
+from anyshape.frontend.builder.axes import normal_axis
+from anyshape.frontend.builder.index import getitem
+from anyshape.frontend.builder.late import nonzero
+from anyshape.frontend.builder.movement import broadcast_to, gather, moveaxis, ravel, take
+from anyshape.frontend.builder.source import arange
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
+from anyshape.ir.types import i64
+
+# --- masks ----------------------------------------------------------------------------------------
+
+
+@entry("aten.masked_select.default")
+def masked_select(call: Call, x: Tensor, mask: Tensor) -> Tensor:
+    both = ew.where(mask, x, x)  # in the shape that they have together
+    return getitem(both, nonzero(broadcast_to(mask, both.shape)))
+
+
+@entry("aten.masked_scatter.default")
+def masked_scatter(call: Call, x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Each true place takes the next element of the source."""
+    chosen = broadcast_to(mask, x.shape)
+    flat = ravel(as_dtype(chosen, i64))
+    order = active().emit("cumsum", flat, axis=0, exclusive=True).reshape(x.shape)
+    return ew.where(chosen, take(source, ew.where(chosen, order, 0)), x)
+
+
+# --- places ---------------------------------------------------------------------------------------
+
+
+@entry("aten.take.default")
+def take_flat(call: Call, x: Tensor, indices: Tensor) -> Tensor:
+    return take(x, indices)
+
+
+@entry("aten.diagonal.default")
+def diagonal(call: Call, x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The last axis of the result goes down the diagonal of the two."""
+    planes = moveaxis(x, (dim1, dim2), (-2, -1))
+    *rest, rows, columns = planes.shape
+    down, right = max(-offset, 0), max(offset, 0)
+    places = arange(smaller(rows - down, columns - right)) * (columns + 1)
+    flat = planes.reshape((*rest, rows * columns))
+    return gather(flat, places + (columns * down + right), len(rest))
+
+
+@entry("aten.unfold.default")
+def unfold(call: Call, x: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of an axis, each of them along the last axis of the result."""
+    axis = normal_axis(dimension, x.ndim)
+    active().require(x.shape[axis] >= size, f"unfold: windows have {size} elements")
+    count = (x.shape[axis] - size) // step + 1
+    places = arange(count).reshape(-1, 1) * step + arange(size)
+    return moveaxis(gather(x, places, axis), axis + 1, -1)
