@@ -80,6 +80,8 @@ unary("tan", FLOATS, by_torch(torch.tan))
 unary("sinh", FLOATS, by_torch(torch.sinh))
 unary("cosh", FLOATS, by_torch(torch.cosh))
 unary("tanh", FLOATS, by_torch(torch.tanh))
+for inverse in ("atan", "asin", "acos", "asinh", "acosh", "atanh"):
+    unary(inverse, FLOATS, by_torch(getattr(torch, inverse)))
 unary("erf", FLOATS, by_torch(torch.erf))
 unary("sigmoid", FLOATS, by_torch(torch.sigmoid))
 unary("logical_not", (bool_,), by_torch(torch.logical_not))

@@ -135,10 +135,14 @@ for unary in [
     "tan",
 ]:
     add(f"aten.{unary}.default", (X,))
-for unary in ["sinh", "cosh", "relu", "silu"]:
+for unary in ["asin", "acos", "atanh"]:
+    add(f"aten.{unary}.default", (Input(("n", 4), inside),))
+for unary in ["sinh", "cosh", "relu", "silu", "atan", "asinh"]:
     add(f"aten.{unary}.default", (X,))
 for unary in ["log", "log1p", "log2", "log10", "reciprocal", "rsqrt", "sqrt"]:
     add(f"aten.{unary}.default", (Input(("n", 4), positive),))
+add("aten.acosh.default", (Input(("n", 4), lambda shape: torch.rand(shape) * 9 + 1),))
+add("aten.atan2.default", (Input(("n", 4), special), Input(("n", 4), special)))
 add("aten.bitwise_not.default", (NUMBERS,))
 add("aten.isnan.default aten.isinf.default", (Input(("n", 4), special),))
 add("aten.logical_not.default", (B,))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from anyshape.frontend.aten.calls import Call, as_dtype, entry
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder.convert import ArrayLike, cast_to, widened
-from anyshape.frontend.builder.functions import sqrt
+from anyshape.frontend.builder.functions import atan, sqrt
 from anyshape.frontend.builder.source import zeros_like
 from anyshape.frontend.builder.tensor import Tensor
 
@@ -61,6 +63,19 @@ def hypot(call: Call, x: Tensor, y: Tensor) -> Tensor:
     root = large * sqrt(1 + ratio * ratio)
     endless = ew.logical_or(*(ew.isinf(size) for size in sizes))
     return call.operand(ew.where(endless, float("inf"), root))
+
+
+@entry("aten.atan2.default")
+def atan2(call: Call, y: Tensor, x: Tensor) -> Tensor:
+    """The angle of a point, from that between it and the nearer axis."""
+    down, right = (widened(call.operand(side)) for side in (y, x))
+    sizes = ew.abs(down), ew.abs(right)
+    large, small = ew.maximum(*sizes), ew.minimum(*sizes)
+    ratio = ew.where(small == large, ew.where(large == 0, 0, 1), small / large)
+    angle = atan(ew.where(ew.isnan(large), large, ratio))
+    angle = ew.where(sizes[0] > sizes[1], math.pi / 2 - angle, angle)
+    angle = ew.where(_is_negative(right), math.pi - angle, angle)
+    return call.operand(ew.where(_is_negative(down), -angle, angle))
 
 
 # --- scales ---------------------------------------------------------------------------------------
