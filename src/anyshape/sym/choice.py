@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from anyshape.base.errors import DimError
@@ -42,7 +43,7 @@ def _extreme(
 ) -> Dim:
     """Of several dims that differ by a constant, the one that can win stays."""
     best: dict[Dim, int] = {}
-    for arg in _flatten(kind, dims):
+    for arg in chain.from_iterable(_moved_inside(kind, dim) for dim in _flatten(kind, dims)):
         offset = arg.coefficient(ONE)
         varying = arg - offset
         best[varying] = pick(best.get(varying, offset), offset)
@@ -57,6 +58,13 @@ def _flatten(kind: type[Min] | type[Max] | type[Bcast], dims: Iterable[Dim]) -> 
     if not flat:
         raise TypeError(f"{kind.__name__.lower()} needs at least one dim")
     return flat
+
+
+def _moved_inside(kind: type[Min] | type[Max], dim: Dim) -> tuple[Dim, ...]:
+    """The arguments of `max(a, b) + 2` as `a + 2` and `b + 2`, so that they meet others."""
+    offset = dim.coefficient(ONE)
+    factor = (dim - offset).factor if offset else None
+    return tuple(arg + offset for arg in factor.args) if isinstance(factor, kind) else (dim,)
 
 
 def _build(kind: type[Min] | type[Max] | type[Bcast], args: list[Dim]) -> Dim:

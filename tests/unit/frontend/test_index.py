@@ -98,3 +98,15 @@ def test_a_bound_that_is_zero_by_the_facts_is_a_position() -> None:
 def test_a_traced_mask_selects_with_where_or_nonzero() -> None:
     x, mask = floats(6), bools(6)
     check(lambda x, m: x[ash.nonzero(m)], lambda x, m: x[m], x, mask)
+
+
+def _trimmed(x: Any) -> Any:
+    for _ in range(30):
+        x = x[1:-1]
+    return x
+
+
+@pytest.mark.parametrize("size", [0, 1, 59, 60, 61, 70])
+def test_ends_that_are_cut_off_again_and_again(size: int) -> None:
+    """Sizes that clamp each other do not grow with each slice."""
+    check(_trimmed, _trimmed, floats(size))

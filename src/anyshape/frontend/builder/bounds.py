@@ -46,10 +46,24 @@ def single(position: Bound, size: Dim) -> Span:
 def span_of(index: slice, size: Dim) -> Span:
     """The exact bounds of a slice."""
     step = _step(index)
+    if step > 0 and _is_trimmed(index):
+        return _trimmed(index.start, -index.stop, step, size)
     place = _forward if step > 0 else _backward
     start = Dim.of(0) if index.start is None else _clamped(place(_bound(index.start), size), size)
     stop = size if index.stop is None else _clamped(place(_bound(index.stop), size), size)
     return Span(start, _at_least(stop, start), abs(step), reverse=step < 0)
+
+
+def _is_trimmed(index: slice) -> bool:
+    """Whether some are left out at either end, as `x[1:-1]` does."""
+    ends = index.start, index.stop
+    return all(type(end) is int for end in ends) and index.start >= 0 > index.stop
+
+
+def _trimmed(front: int, back: int, step: int, size: Dim) -> Span:
+    """What is left has a plain size whatever clamps its start, also after many such slices."""
+    start = _at_most(Dim.of(front), size)
+    return Span(start, start + _at_least(size - front - back, Dim.of(0)), step)
 
 
 def _step(index: slice) -> int:
