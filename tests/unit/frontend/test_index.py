@@ -15,7 +15,7 @@ SLICES = [
     slice(None), slice(1, None), slice(None, 2), slice(-2, None), slice(None, -1), slice(1, -1),
     slice(0, 100), slice(-100, 2), slice(3, 1), slice(None, None, 2), slice(1, None, 3),
     slice(None, None, -1), slice(None, None, -2), slice(3, 0, -1), slice(-1, -4, -1),
-    slice(100, None, -3), slice(1, 3, -1), slice(0, None, -1), slice(None, 1, -2),
+    slice(100, None, -3), slice(1, 3, -1), slice(0, None, -1), slice(None, 1, -2), slice(3, -2, 2),
 ]  # fmt: skip
 
 
