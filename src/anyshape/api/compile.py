@@ -80,6 +80,9 @@ def compile(
       "reference" evaluates the graph with NumPy, which is what the others are held to.
     - `threads`: the most that one call may use; 0 means the CPUs allowed to the process.
     - `strict`: an op without a native form is an error that names it.
+    - `check_indices`: an index of a torch model that is out of range ends the call with an
+      `IndexRangeError`, and an integer that is divided by 0 with a `ZeroDivisorError`. False leaves
+      this out: an index is then taken as the nearest one, and an update outside is dropped.
     - `deterministic`: a binding gives the same bits whatever the number of threads. Without it
       they are the same for one number of threads, whoever else runs.
     - `wait_for_team`: a call that finds the threads busy waits for them, in the order of arrival,

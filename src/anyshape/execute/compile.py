@@ -62,6 +62,7 @@ def compile_graph(
     `anyshape.compile` explains the keywords.
     """
     choices = CompileOptions.of(**chosen)
+    graph = graph if choices.check_indices else graph.without_checks()
     donated = _checked(graph, choices)
     if choices.executor == "reference":
         return Executable(graph, graph, (), _remembering(graph, ReferenceExecutor(graph), choices))

@@ -23,6 +23,7 @@ class CompileKeywords(TypedDict, total=False):
     executor: ExecutorName
     threads: int
     strict: bool
+    check_indices: bool
     deterministic: bool
     wait_for_team: bool
     memory_limit: int | None
@@ -38,6 +39,7 @@ class CompileOptions:
     executor: ExecutorName = "native"
     threads: int = 0
     strict: bool = False
+    check_indices: bool = True
     deterministic: bool = False
     wait_for_team: bool = False
     memory_limit: int | None = None
@@ -58,7 +60,7 @@ class CompileOptions:
         if self.executor not in executors:
             raise OptionError("executor", self.executor, f"one of {', '.join(executors)}")
         check_count("threads", self.threads, "a number of threads, or 0 for all CPUs")
-        for name in ("strict", "deterministic", "wait_for_team"):
+        for name in ("strict", "check_indices", "deterministic", "wait_for_team"):
             check_switch(name, getattr(self, name))
         for name in ("memory_limit", "result_cache"):
             value = getattr(self, name)

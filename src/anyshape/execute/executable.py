@@ -17,7 +17,8 @@ from anyshape.execute.executor import ExecutableMemory, Executor, StepRun
 from anyshape.execute.input_errors import in_words_of_model
 from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.specialization import Specialization
-from anyshape.execute.tensors import as_torch, is_torch, readable, refuse_masked
+from anyshape.execute.tensors import as_torch, is_torch, readable, refuse_masked, shape_of
+from anyshape.execute.value_checks import offence_error
 from anyshape.ir.graph import Graph
 from anyshape.ir.inputs import entry_plan, tensor_inputs
 from anyshape.ir.types import TensorType
@@ -57,9 +58,10 @@ class Executable:
         self.executor = executor
         self.bindings = bindings or entry_plan(graph)
         self._inputs = tensor_inputs(graph)
-        types = source.body.result_types
+        types = source.without_checks().body.result_types
         self._results = tuple(type_ for type_ in types if isinstance(type_, TensorType))
-        self._run = executor.run
+        # Without checks it is the executor's own: one more Python call would be felt.
+        self._run = self._run_checked if source.checks else executor.run
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         for array in arrays:
@@ -103,11 +105,26 @@ class Executable:
             if out is None:
                 if limits is UNLIMITED:
                     return self._run(arrays)
-                return self.executor.run_within(arrays, limits)
+                return self._checked(self.executor.run_within(arrays, limits), arrays)
             places = destinations(out, self.source.name, self._results)
-            return filled(out, places, self.executor.run_within(arrays, limits, places))
+            own = [*places, None] if self.source.checks else places
+            results = self.executor.run_within(arrays, limits, own)
+            return filled(out, places, self._checked(results, arrays))
         except RuntimeFailure as failure:
             raise self._in_words_of_model(failure, arrays) from None
+
+    def _run_checked(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        return self._checked(self.executor.run(arrays), arrays)
+
+    def _checked(self, results: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """The results of the caller, if the graph's checks have found nothing."""
+        checks = self.source.checks
+        if not checks:
+            return results
+        if results[-1][0] >= 0:
+            sizes = self.bindings.solve([shape_of(array) for array in arrays])
+            raise offence_error(checks, results[-1], sizes)
+        return results[:-1]
 
     def _run_unlimited(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         try:
@@ -129,7 +146,7 @@ class Executable:
         """
         given = readable(arrays, self._inputs)
         try:
-            yield from self.executor.steps(given)
+            self._checked((yield from self.executor.steps(given)), given)
         except RuntimeFailure as failure:
             raise self._in_words_of_model(failure, given) from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from anyshape.families.attention.family import Attention
+from anyshape.families.check.family import Check
 from anyshape.families.cumulative.family import Cumulative
 from anyshape.families.dot.family import Dot
 from anyshape.families.family import Family
@@ -16,6 +17,7 @@ from anyshape.families.sort.family import Sort
 
 FAMILIES: Final[tuple[Family[Any], ...]] = (
     Sort(),  # first: a function of the runtime, with nothing else in its kernel
+    Check(),  # likewise
     Scatter(),  # likewise alone
     Attention(),  # before its decomposition, which is two products and a softmax
     GroupedDot(),  # before dots, which it would be for each group

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from anyshape.ir.checks import ValueCheck
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.node import Locations, Node, Region, Value
 from anyshape.ir.text.printer import graph_text
@@ -12,13 +13,17 @@ from anyshape.sym import Axis, Facts
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Named inputs and a closed body. Weights and locations are outside identity."""
+    """Named inputs and a closed body. Weights, locations and `checks` are outside identity.
+
+    If there are checks, the last result is the offence that they found (`ir/checks.py`).
+    """
 
     name: str
     inputs: tuple[str, ...]
     body: Region
     weights: WeightStore = field(default_factory=WeightStore, compare=False, repr=False)
     locations: Locations = field(default_factory=Locations, compare=False, repr=False)
+    checks: tuple[ValueCheck, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def facts(self) -> Facts:
@@ -39,7 +44,14 @@ class Graph:
 
     def with_body(self, body: Region) -> Graph:
         """The same names around another body: what a pass returns."""
-        return Graph(self.name, self.inputs, body, self.weights, self.locations)
+        return replace(self, body=body)
+
+    def without_checks(self) -> Graph:
+        """The same graph with the results of its caller only."""
+        if not self.checks:
+            return self
+        body = replace(self.body, results=self.body.results[:-1])
+        return replace(self, body=body, checks=())
 
     def as_text(self) -> str:
         """Axes, facts and nodes; `anyshape.ir.parse` gives the identical graph back."""

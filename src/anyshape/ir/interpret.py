@@ -42,12 +42,14 @@ def evaluate(graph: Graph, *arrays: Array, observe: Observer | None = None) -> t
     """Runs `graph`; tokens are left out of `arrays` and of the results."""
     check_inputs(graph, arrays)
     binding = entry_plan(graph).solve([array.shape for array in arrays])
-    machine = Interpreter(graph.weights, graph.locations, observe)
+    machine = Interpreter(graph.weights, graph.locations, observe, postpones=bool(graph.checks))
     given = iter(arrays)
     args = [
         next(given) if isinstance(type_, TensorType) else TOKEN_VALUE for type_ in graph.body.params
     ]
     results = machine.run(graph.body, args, dict(binding))
+    if machine.postponed is not None and results[-1][0] < 0:
+        raise machine.postponed
     return tuple(
         array
         for array, value in zip(results, graph.results, strict=True)
@@ -70,14 +72,25 @@ def check_inputs(graph: Graph, arrays: Sequence[Array]) -> None:
 
 
 class Interpreter:
-    """Evaluates regions; holds what is common to all of them."""
+    """Evaluates regions; holds what is common to all of them.
+
+    One that `postpones` takes zeros for what an op cannot compute, as the checks of the graph say
+    better what is wrong: with the model's own index, for one.
+    """
 
     def __init__(
-        self, weights: WeightStore, locations: Locations, observe: Observer | None = None
+        self,
+        weights: WeightStore,
+        locations: Locations,
+        observe: Observer | None = None,
+        *,
+        postpones: bool = False,
     ) -> None:
         self._weights = weights
         self._locations = locations
         self._observe = observe
+        self._postpones = postpones
+        self.postponed: EvaluationError | None = None
 
     def run(
         self, region: Region, args: Sequence[Array], sizes: dict[Symbol, int]
@@ -144,7 +157,10 @@ class Interpreter:
             results = node.op.reference(call)
         except EvaluationError as error:
             error.location = error.location or self._locations.of(node)
-            raise
+            if not self._postpones:
+                raise
+            self.postponed = self.postponed or error
+            results = tuple(map(_zeros, call.types))
         # NumPy gives scalars where a result has rank 0; results are arrays.
         return tuple(map(np.asarray, results if isinstance(results, tuple) else (results,)))
 
@@ -153,6 +169,11 @@ class Interpreter:
         types = [concrete_type(array) for array in operands]
         region = decomposition(node.op, types, attrs, self._weights)
         return Interpreter(self._weights, self._locations).run(region, operands, {})
+
+
+def _zeros(type_: Type) -> Array:
+    assert isinstance(type_, TensorType), "ops that refuse values give tensors"
+    return np.zeros(tuple(map(int, type_.shape)), type_.dtype.numpy)
 
 
 def concrete_type(array: Array) -> TensorType:

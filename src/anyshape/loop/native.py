@@ -4,20 +4,25 @@
     sort_parts_<dtype>   (…, parts, part_length; x, part_values, part_places)
     merge_parts_<dtype>  (…, parts, part_length, ranges; x, part_values, part_places,
                           values, places)
+    first_outside_<dtype> (count, number, size, from_end, live; x, earlier, offence)
 
 The middle axis of x[outer, length, inner] is sorted; the first `kept` elements of each row, and
 where they were, are stored. Equal elements keep their order, and NaN is greater than any number.
 Parts of a row are sorted by themselves, [parts, outer*inner, …], and then merged; where there are
 none, merging is sorting.
+
+`first_outside` writes the first element of x[count] that is outside of its range: `ops/checks.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
 from anyshape.ir.types import Array, DType
+from anyshape.ops.checks import first_offence
 from anyshape.ops.sort import sorted_parts, sorted_places
 
 
@@ -33,10 +38,14 @@ def merge_parts_name(dtype: DType) -> str:
     return f"merge_parts_{dtype}"
 
 
+def check_name(dtype: DType) -> str:
+    return f"first_outside_{dtype}"
+
+
 def run_native(name: str, buffers: Sequence[Array], sizes: Sequence[int]) -> None:
     """The definition of a native kernel, on flat arrays."""
-    assert name.startswith(("sort_", "merge_parts_")), f"the runtime has no '{name}'"
-    run = _sort_parts if name.startswith("sort_parts_") else _sort
+    run = next((run for start, run in _RUNS.items() if name.startswith(start)), None)
+    assert run is not None, f"the runtime has no '{name}'"
     run(buffers, sizes)
 
 
@@ -55,3 +64,18 @@ def _sort_parts(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
     rows = np.moveaxis(x.reshape(outer, length, inner), 1, -1).reshape(outer * inner, length)
     found = sorted_parts(rows, kept, bool(descending), parts, part_length)
     values[:], places[:] = (array.ravel() for array in found)
+
+
+def _first_outside(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
+    _, number, size, from_end, live = sizes
+    x, earlier, offence = buffers
+    offence[:] = first_offence(x, earlier, number, size, bool(from_end), live)
+
+
+_RUNS: Final[Mapping[str, Callable[[Sequence[Array], Sequence[int]], None]]] = {
+    "sort_parts_": _sort_parts,
+    "sort_": _sort,
+    "merge_parts_": _sort,
+    "first_outside_": _first_outside,
+}
+"""By how the names begin, the longer beginnings first."""

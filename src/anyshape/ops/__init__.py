@@ -2,6 +2,7 @@
 
 from anyshape.ops import (
     attention,
+    checks,
     compound,
     control,
     cumulative,
@@ -22,6 +23,7 @@ from anyshape.ops import (
 
 __all__ = [
     "attention",
+    "checks",
     "compound",
     "control",
     "cumulative",

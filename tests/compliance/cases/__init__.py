@@ -7,6 +7,7 @@ from types import ModuleType
 from tests.compliance.case import Case
 from tests.compliance.cases import (
     attention,
+    checks,
     compound,
     control,
     cumulative,
@@ -27,6 +28,7 @@ from tests.compliance.cases import (
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise, movement, reduce, cumulative, dot, source, late, control, random, compound,
     attention, kernel, indexing, scatter, sort, parts,
+    checks,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

@@ -14,6 +14,7 @@ from anyshape.base.errors.calls import (
     DeadlineError,
     DTypeError,
     ForkedCallError,
+    IndexRangeError,
     InputError,
     InsufficientMemoryError,
     MemoryLimitError,
@@ -22,6 +23,7 @@ from anyshape.base.errors.calls import (
     OutputError,
     ResultCacheError,
     WeightMemoryError,
+    ZeroDivisorError,
 )
 from anyshape.base.errors.code import (
     CodeError,
@@ -99,6 +101,7 @@ __all__ = [
     "FactViolationError",
     "ForkedCallError",
     "ForkedCaptureError",
+    "IndexRangeError",
     "InputError",
     "InsufficientMemoryError",
     "MemoryLimitError",
@@ -126,4 +129,5 @@ __all__ = [
     "VerifyError",
     "WeightError",
     "WeightMemoryError",
+    "ZeroDivisorError",
 ]

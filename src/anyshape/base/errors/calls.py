@@ -62,6 +62,57 @@ class OutputError(AnyshapeError, ValueError):
         )
 
 
+class IndexRangeError(AnyshapeError, IndexError):
+    """An index that a call computed or was given, and that is outside of its axis."""
+
+    def __init__(
+        self,
+        op: str,
+        index: int,
+        size: int,
+        axis: int,
+        position: tuple[int, ...],
+        from_end: bool = False,
+        location: Location | None = None,
+    ) -> None:
+        super().__init__(op, index, size, axis, position)
+        self.op = op
+        self.index = index
+        self.size = size
+        self.axis = axis
+        self.position = position  # of the index among all indices
+        self.from_end = from_end  # whether indices below 0 are allowed
+        self.location = location
+
+    def message(self) -> str:
+        least = -self.size if self.from_end else 0
+        fix = f"pass indices from {least} to {self.size - 1}"
+        return joined(
+            f"{self.op}{at(self.location)}: index {self.index} at {list(self.position)} is outside"
+            f" axis {self.axis}, which has size {self.size}",
+            f"fix: {fix if self.size else 'pass no indices into an axis of size 0'}",
+        )
+
+
+class ZeroDivisorError(AnyshapeError, ZeroDivisionError):
+    """An integer that a call divides by zero."""
+
+    def __init__(
+        self, op: str, position: tuple[int, ...], location: Location | None = None
+    ) -> None:
+        super().__init__(op, position)
+        self.op = op
+        self.position = position  # of the zero among the elements of the divisor
+        self.location = location
+
+    def message(self) -> str:
+        return joined(
+            f"{self.op}{at(self.location)}: the divisor is 0 at {list(self.position)}, and integers"
+            " have no infinity",
+            "fix: pass no zeros, or divide floats",
+        )
+
+
 class CapabilityError(AnyshapeError):
     """Something that an executor does not do, whatever the graph."""
 

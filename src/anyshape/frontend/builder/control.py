@@ -2,6 +2,9 @@
 
 The functions given are traced into closed regions. They may use tensors of the functions around
 them; those become captures (see `tracer`). Arguments and results may be nested containers.
+
+Where a body checks values (`checks`), the branch or the loop has one result more, which says what
+was found. That is known when the body has been traced; a loop is then traced again, with it.
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from anyshape.frontend.builder.axes import Size
+from anyshape.frontend.builder.checks import continue_from, has_checks, offence_so_far
 from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to
-from anyshape.frontend.builder.elementwise import as_bool
+from anyshape.frontend.builder.elementwise import as_bool, logical_and
 from anyshape.frontend.builder.pytree import Branch, Structure, flatten, paths, unflatten
 from anyshape.frontend.builder.tracer import Tracer, active
 from anyshape.ir.attrs import NO_ATTRS
@@ -52,6 +56,12 @@ class Body:
         for result in self.results:
             self.tracer.value(result)  # one from outside is a capture, which the op must know of
 
+    def give_offence(self) -> None:
+        """One more result: what the checks have found."""
+        with self.tracer.active():
+            self.results.append(offence_so_far())
+        self.tracer.value(self.results[-1])
+
     def region(self) -> Region:
         values = [self.tracer.value(result) for result in self.results]
         return self.tracer.builder.region(values)
@@ -77,9 +87,23 @@ def cond(pred: Tensor, then_fn: Function, else_fn: Function, *operands: Any) -> 
             "the branches of cond give different structures", "return the same containers in both"
         )
     _promote_results(then, other)
+    checked = _give_offences(then, other)
     captures = (tracer.value(as_bool(pred)), *then.captures)
     results = tracer.node("cond", captures, NO_ATTRS, (then.region(), other.region()))
+    if checked:
+        *results, offence = results
+        continue_from(offence)
     return unflatten(then.structure, results)
+
+
+def _give_offences(then: Body, other: Body) -> bool:
+    """Whether a branch checks values; both then give their offence as a last result."""
+    if not has_checks(then.tracer) and not has_checks(other.tracer):
+        return False
+    for body, sibling in ((then, other), (other, then)):
+        body.give_offence()
+        sibling.share_captures(body)
+    return True
 
 
 def _promote_results(then: Body, other: Body) -> None:
@@ -103,12 +127,43 @@ def while_loop(cond_fn: Function, body_fn: Function, *init: Any) -> Any:
     found out by tracing: the functions may be called more than once.
     """
     tracer = active()
-    states, structure = _tensors(init[0] if len(init) == 1 else init)
+    tree = init[0] if len(init) == 1 else init
+    states, structure = _tensors(tree)
     condition, body = _trace_loop(tracer, cond_fn, body_fn, _types(states), structure)
+    if has_checks(condition.tracer):
+        raise tracer.refuse(
+            "the condition of a while_loop has an index or a divisor that may be out of range",
+            "compute it in the body and carry it, or bring it into range with clamp",
+        )
+    if has_checks(body.tracer):
+        return _checked_while(tracer, cond_fn, body_fn, tree)
+    return _while(tracer, states, structure, condition, body)
+
+
+def _while(
+    tracer: Tracer, states: Sequence[Tensor], structure: Structure, condition: Body, body: Body
+) -> Any:
     operands = [*(tracer.value(state) for state in states), *body.captures]
     regions = (condition.region(), body.region())
     results = tracer.node("while", operands, WhileAttrs(len(states)), regions)
     return unflatten(structure, results)
+
+
+def _checked_while(tracer: Tracer, cond_fn: Function, body_fn: Function, tree: Any) -> Any:
+    """The loop with one more state, the offence: it goes on as long as there is none."""
+
+    def goes_on(state: Any, offence: Tensor) -> Tensor:
+        return logical_and(offence[0] < 0, as_bool(cond_fn(*_as_arguments(state))))
+
+    def step(state: Any, offence: Tensor) -> tuple[Any, Tensor]:
+        continue_from(offence)
+        return body_fn(*_as_arguments(state)), offence_so_far()
+
+    states, structure = _tensors((tree, offence_so_far()))
+    condition, body = _trace_loop(tracer, goes_on, step, _types(states), structure)
+    result, offence = _while(tracer, states, structure, condition, body)
+    continue_from(offence)
+    return result
 
 
 def _trace_loop(
@@ -135,8 +190,11 @@ def _trace_loop(
 
 
 def _state_arguments(body: Body, structure: Structure) -> tuple[Any, ...]:
+    return _as_arguments(unflatten(structure, body.params))
+
+
+def _as_arguments(state: Any) -> tuple[Any, ...]:
     """The state as arguments: a plain tuple is several of them."""
-    state = unflatten(structure, body.params)
     return (state,) if type(state) is not tuple else cast(tuple[Any, ...], state)
 
 
@@ -180,6 +238,23 @@ def scan(
 
     Gives the last state and the `y`s along a new first axis. Without `xs`, `length` says how often.
     """
+    body, results = _scan(body_fn, init, xs, length, reverse)
+    if not has_checks(body.tracer):
+        return results
+
+    def step(state: tuple[Any, Tensor], x: Any) -> tuple[tuple[Any, Tensor], Any]:
+        continue_from(state[1])
+        after, y = body_fn(state[0], x)
+        return (after, offence_so_far()), y
+
+    _, ((last, offence), stacked) = _scan(step, (init, offence_so_far()), xs, length, reverse)
+    continue_from(offence)
+    return last, stacked
+
+
+def _scan(
+    body_fn: Function, init: Any, xs: Any, length: Size | None, reverse: bool
+) -> tuple[Body, tuple[Any, Any]]:
     tracer = active()
     states, structure = _tensors(init)
     items, items_structure = _tensors(xs)
@@ -193,7 +268,7 @@ def scan(
     attrs = ScanAttrs(len(states), len(items), steps, reverse)
     results = tracer.node("scan", operands, attrs, (body.region(),))
     last, stacked = results[: len(states)], results[len(states) :]
-    return unflatten(structure, last), unflatten(outputs, stacked)
+    return body, (unflatten(structure, last), unflatten(outputs, stacked))
 
 
 def _scan_length(tracer: Tracer, items: list[Tensor], length: Size | None) -> Dim:

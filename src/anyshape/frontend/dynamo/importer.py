@@ -18,6 +18,7 @@ from anyshape.frontend.aten.dtypes import from_torch
 from anyshape.frontend.aten.symbols import dim_of_size, is_symbolic
 from anyshape.frontend.aten.walk import Walker, check_known
 from anyshape.frontend.builder.arrays import as_array
+from anyshape.frontend.builder.checks import graph_with_checks
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.movement import transpose
 from anyshape.frontend.builder.pytree import flatten
@@ -70,8 +71,7 @@ class _Importer:
             self.walker.run()
             results = zip(self.walker.results(), self._expected(), strict=True)
             returned = tuple(self._returned(*pair) for pair in results)
-        values = [self.tracer.value(result) for result in self.results]
-        graph = self.builder.graph(self.name, self.inputs, values)
+        graph = graph_with_checks(self.tracer, self.name, self.inputs, self.results)
         _, structure = flatten(tuple(range(len(returned))))
         return ImportedProgram(graph, tuple(self.sources), returned, {}, {}, {}, structure, {})
 

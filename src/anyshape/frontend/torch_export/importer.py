@@ -13,6 +13,7 @@ from anyshape.frontend.aten.dtypes import from_torch
 from anyshape.frontend.aten.symbols import dim_of_size
 from anyshape.frontend.aten.walk import Walker, check_known, location_of
 from anyshape.frontend.builder.arrays import as_array
+from anyshape.frontend.builder.checks import graph_with_checks
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
@@ -86,9 +87,8 @@ class _Importer:
             self._guards([guard for guard in guards if guard.location is None])
             self._claims(guards)
             returned, state_updates, input_updates = self._outputs()
-        values = [self.tracer.value(result) for result in self.results]
         return ImportedProgram(
-            self.builder.graph(self.name, self.inputs, values),
+            graph_with_checks(self.tracer, self.name, self.inputs, self.results),
             tuple(self.sources),
             tuple(returned),
             self.state,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from anyshape.frontend.aten.calls import TABLE, Call, as_dtype, entry
+from anyshape.frontend.aten.value_checks import check_divisor
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder.compound import relu
 from anyshape.frontend.builder.convert import ArrayLike, cast_to
@@ -79,6 +80,23 @@ def _arithmetic(function: Function) -> Function:
     return apply
 
 
+def _division(function: Function) -> Function:
+    """Integers have no quotient by 0."""
+
+    def apply(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
+        left, right = call.operand(x), call.operand(y)
+        result = function(left, right)
+        _check_divisor(call, right, result)
+        return result
+
+    return apply
+
+
+def _check_divisor(call: Call, divisor: Tensor, result: Tensor) -> None:
+    if not divisor.dtype.is_float:
+        check_divisor(call, divisor, result.shape)
+
+
 def _multiplied(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
     if call.dtype == bool_:
         return ew.logical_and(call.operand(x), call.operand(y))
@@ -102,6 +120,8 @@ def _logic(function: Function) -> Function:
 
 def _fmod(x: Tensor, y: Tensor) -> Tensor:
     """The remainder with the sign of `x`."""
+    if x.dtype.kind == "uint":
+        return ew.mod(x, y)
     rest = ew.mod(ew.abs(x), ew.abs(y))
     return ew.where(x < 0, -rest, rest)
 
@@ -126,13 +146,16 @@ def _scaled(y: Tensor, alpha: ArrayLike) -> Tensor:
 
 def _divided(call: Call, x: ArrayLike, y: ArrayLike, rounding_mode: str | None = None) -> Tensor:
     left, right = call.factors(x, y)
-    if rounding_mode == "floor":
-        return call.operand(ew.floor_divide(left, right))
     if rounding_mode is None:
         return call.operand(ew.divide(left, right))
-    if left.dtype.is_float:
-        return call.operand(_trunc(ew.divide(left, right)))
-    return ew.sign(left) * ew.sign(right) * ew.floor_divide(ew.abs(left), ew.abs(right))
+    if rounding_mode == "floor" or left.dtype.kind == "uint":
+        result = ew.floor_divide(left, right)
+    elif left.dtype.is_float:
+        result = _trunc(ew.divide(left, right))
+    else:
+        result = ew.sign(left) * ew.sign(right) * ew.floor_divide(ew.abs(left), ew.abs(right))
+    _check_divisor(call, right, result)
+    return call.operand(result)
 
 
 def _power(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
@@ -146,7 +169,7 @@ def _power(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
 
 _BINARY: dict[str, Function] = {
     "add": _add, "sub": _sub, "rsub": _rsub, "div": _divided,
-    "mul": _multiplied, "remainder": _arithmetic(ew.mod), "fmod": _arithmetic(_fmod),
+    "mul": _multiplied, "remainder": _division(ew.mod), "fmod": _division(_fmod),
     "bitwise_and": _arithmetic(ew.bitwise_and), "bitwise_or": _arithmetic(ew.bitwise_or),
     "bitwise_xor": _arithmetic(ew.bitwise_xor),
     "eq": _comparison(ew.equal), "ne": _comparison(ew.not_equal), "lt": _comparison(ew.less),
@@ -164,7 +187,7 @@ for _name in ("div.Tensor_mode", "div.Scalar_mode"):
 for _name, _function in {
     "maximum": _arithmetic(ew.maximum), "minimum": _arithmetic(ew.minimum),
     "logical_and": _logic(ew.logical_and), "logical_or": _logic(ew.logical_or),
-    "logical_xor": _logic(ew.logical_xor), "floor_divide": _arithmetic(ew.floor_divide),
+    "logical_xor": _logic(ew.logical_xor), "floor_divide": _division(ew.floor_divide),
 }.items():  # fmt: skip
     TABLE[f"aten.{_name}.default"] = _function
 

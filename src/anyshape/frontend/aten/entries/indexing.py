@@ -5,24 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.aten.value_checks import check_indices
 from anyshape.frontend.builder.axes import normal_axis
 from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.elementwise import where
 from anyshape.frontend.builder.index import getitem, put
 from anyshape.frontend.builder.late import argwhere
 from anyshape.frontend.builder.late import nonzero as nonzero_indices
-from anyshape.frontend.builder.movement import broadcast_to, from_front, gather
+from anyshape.frontend.builder.movement import broadcast_to, gather
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.attrs import make_attrs
 from anyshape.ir.opdef import lookup
 from anyshape.ir.types import bool_
+from anyshape.sym import Dim
 
 
-@entry("aten.index.Tensor", "aten._unsafe_index.Tensor")
+@entry("aten.index.Tensor")
 def index(call: Call, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """None takes a whole axis."""
     items = _without_masks(indices)
+    result = _indexed(x, items)
+    _check_items(call, x, items, indices, result.shape)
+    return result
+
+
+@entry("aten._unsafe_index.Tensor")
+def unsafe_index(call: Call, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """What torch's own decompositions index with: they are in range."""
+    return _indexed(x, _without_masks(indices))
+
+
+def _indexed(x: Tensor, items: Sequence[Tensor | None]) -> Tensor:
     return getitem(x, tuple(slice(None) if item is None else item for item in items))
 
 
@@ -37,17 +51,33 @@ def _without_masks(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
     return items
 
 
+def _check_items(
+    call: Call,
+    x: Tensor,
+    items: Sequence[Tensor | None],
+    given: Sequence[Tensor | None],
+    result: Sequence[Dim],
+) -> None:
+    """Those that were `given` as indices; what masks mean is in range."""
+    for axis, item in enumerate(items):
+        if item is not None and any(item is each for each in given):
+            check_indices(call, item, x.shape[axis], axis, from_end=True, result=result)
+
+
 @entry("aten.index_select.default")
 def index_select(call: Call, x: Tensor, dim: int, indices: Tensor) -> Tensor:
     axis = normal_axis(dim, x.ndim)
-    return gather(x, from_front(indices, x.shape[axis]), axis)
+    check_indices(call, indices, x.shape[axis], axis)
+    return gather(x, indices, axis)
 
 
 @entry("aten.gather.default")
 def take_along(
     call: Call, x: Tensor, dim: int, indices: Tensor, sparse_grad: bool = False
 ) -> Tensor:
-    return active().emit("take_along", x, indices, axis=normal_axis(dim, x.ndim))
+    axis = normal_axis(dim, x.ndim)
+    check_indices(call, indices, x.shape[axis], axis)
+    return active().emit("take_along", x, indices, axis=axis)
 
 
 @entry("aten.scatter.src", "aten.scatter.value")
@@ -69,11 +99,28 @@ def _scatter_along(
     elif updates.shape != indices.shape:  # torch reads only as much of it as there are indices
         updates = getitem(updates, tuple(slice(0, size) for size in indices.shape))
     axis = normal_axis(dim, x.ndim)
+    check_indices(call, indices, x.shape[axis], axis)
     return active().emit("scatter_along", x, indices, updates, axis=axis, combine=combine)
 
 
-@entry("aten.index_put.default", "aten._unsafe_index_put.default")
+@entry("aten.index_put.default")
 def index_put(
+    call: Call,
+    x: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+) -> Tensor:
+    items = _without_masks(indices)
+    shapes = [item.shape for item in items if item is not None]
+    whole = [size for size, item in zip(x.shape, items, strict=False) if item is None]
+    written = (*active().broadcast("add", shapes), *whole, *x.shape[len(items) :])
+    _check_items(call, x, items, indices, written)
+    return unsafe_index_put(call, x, indices, values, accumulate)
+
+
+@entry("aten._unsafe_index_put.default")
+def unsafe_index_put(
     call: Call,
     x: Tensor,
     indices: Sequence[Tensor | None],

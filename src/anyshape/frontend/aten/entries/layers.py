@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from anyshape.frontend.aten.calls import Call, entry, in_wide
+from anyshape.frontend.aten.value_checks import check_indices
 from anyshape.frontend.builder import compound
 from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.functions import rsqrt
@@ -168,6 +169,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
+    check_indices(call, indices, weight.shape[0], 0)
     return gather(weight, indices, 0)
 
 

@@ -13,17 +13,10 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
+
+#include "core/named_kernel.h"
 
 namespace anyshape {
-
-using KernelFunction = void (*)(const std::int64_t* block, std::int64_t first, std::int64_t last,
-                                std::int64_t worker);
-
-struct NamedKernel {
-    std::string_view name;  // "sort_" and the dtype
-    KernelFunction function;
-};
 
 inline constexpr std::int64_t sort_workspace_bytes = 16;
 

@@ -1,0 +1,27 @@
+"""What the checks of a graph are about, for the errors that they end a call with.
+
+The checks themselves are nodes (`ops/checks.py`). Of a graph that has any, the last result is the
+*offence* that they found; it belongs to whoever runs the graph, and is no result for the caller.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from anyshape.base.location import Location
+from anyshape.ir.types import Shape
+
+CheckKind = Literal["index", "divisor"]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCheck:
+    """One check: the framework's op, its line in the model, and what its elements are."""
+
+    kind: CheckKind
+    op: str
+    location: Location | None
+    shape: Shape  # of the elements that are checked
+    axis: int = 0  # that indices go along
+    from_end: bool = False  # whether indices below 0 count from the end
