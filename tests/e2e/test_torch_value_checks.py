@@ -22,6 +22,7 @@ from anyshape.base.errors import (
     ZeroDivisorError,
 )
 from anyshape.execute import EXECUTORS
+from anyshape.ir import parse
 
 Function = Callable[[Any, Any], Any]
 
@@ -232,6 +233,82 @@ def test_a_constant_out_of_range_is_refused_by_the_call() -> None:
     agrees(model, model, IndexRangeError, numbers(4, 4), indices(0))
     with pytest.raises(AnyshapeError):
         model(numbers(4, 3), indices(0))
+
+
+# --- what else a call has ------------------------------------------------------------------------
+
+
+def test_checks_are_no_results_of_the_caller() -> None:
+    model = compiled(lambda x, i: x[i], numbers(4, 3), indices(0, 1))
+    executable, x, i = model.executable, numbers(4, 3).numpy(), indices(3, 0).numpy()
+    (result,) = executable(x, i)
+    np.testing.assert_array_equal(result, x[i])
+    out = np.zeros((2, 3), np.float32)
+    (written,) = executable.run((x, i), out=(out,), deadline=60.0)
+    assert written is out
+    np.testing.assert_array_equal(out, x[i])
+    assert [step.name for step in executable.steps(x, i)]
+    outside = indices(3, 4).numpy()
+    for call in (
+        lambda: executable.run((x, outside), out=(out,)),
+        lambda: executable.run((x, outside), deadline=60.0),
+        lambda: list(executable.steps(x, outside)),
+        lambda: executable(x, torch.from_numpy(outside)),
+    ):
+        with pytest.raises(IndexRangeError):
+            call()
+
+
+def test_a_kept_result_is_no_offence() -> None:
+    model = compiled(lambda x, i: x[i], numbers(4, 3), indices(0, 1), result_cache=1 << 20)
+    for _ in range(3):
+        torch.testing.assert_close(model(numbers(4, 3), indices(1)), numbers(4, 3)[1:2])
+        with pytest.raises(IndexRangeError):
+            model(numbers(4, 3), indices(4))
+
+
+def test_a_graph_with_checks_as_text() -> None:
+    graph = compiled(lambda x, i: x[i], numbers(4, 3), indices(0, 1)).executable.source
+    again = parse(graph.as_text(), graph.weights)
+    assert again == graph
+    assert not again.checks  # a graph from text has the offence as its last result
+    _, offence = ash.compile(again)(numbers(4, 3).numpy(), indices(0, -5).numpy())
+    assert offence.tolist() == [0, 1, -5, 4]
+    assert graph.without_checks().results == graph.results[:-1]
+
+
+def test_a_donated_input_is_given_up_by_a_call_that_fails_too() -> None:
+    def function(x: Any, i: Any) -> Any:
+        return x.index_put((i,), torch.tensor(5.0))
+
+    model = compiled(function, numbers(4, 3), indices(0, 1), donate=("x",))
+    torch.testing.assert_close(
+        model(numbers(4, 3), indices(3)), function(numbers(4, 3), indices(3))
+    )
+    with pytest.raises(IndexRangeError):
+        model(numbers(4, 3), indices(4))
+
+
+def test_torch_compile_checks_too() -> None:
+    torch._dynamo.reset()
+    function = torch.compile(Module(lambda x, i: x[i] * 2), backend="anyshape", dynamic=True)
+    with torch.no_grad():
+        torch.testing.assert_close(
+            function(numbers(4, 3), indices(1, -1)), numbers(4, 3)[[1, 3]] * 2
+        )
+        with pytest.raises(IndexRangeError):
+            function(numbers(5, 3), indices(5, 1))
+
+
+def test_a_late_size_is_no_axis_of_the_position() -> None:
+    def function(x: Any, i: Any) -> Any:
+        return x[i[i > 1]]
+
+    model = compiled(function, numbers(4, 3), indices(0, 2))
+    agrees(model, function, IndexRangeError, numbers(4, 3), indices(0, 2, 3))
+    with pytest.raises(IndexRangeError) as caught:
+        model(numbers(4, 3), indices(0, 2, 1, 9))
+    assert (caught.value.index, caught.value.position) == (9, (1,))
 
 
 # --- in branches and loops ------------------------------------------------------------------------

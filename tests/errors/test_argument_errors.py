@@ -58,6 +58,7 @@ BOTH = [
     ("strict", "yes", "'yes'", "True or False"), ("strict", 1, "'1'", "True or False"),
     ("deterministic", None, "'None'", "True or False"),
     ("wait_for_team", 3, "'3'", "True or False"),
+    ("check_indices", 3, "'3'", "True or False"),
     ("memory_limit", "1", "'1'", "a number of bytes"),
     ("memory_limit", 1.5, "'1.5'", "a number of bytes"),
     ("memory_limit", True, "'True'", "a number of bytes"),

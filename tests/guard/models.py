@@ -104,6 +104,15 @@ graph sorted(x: f32[a, b], y: i64[a, b], z: bf16[a, b])
   return %0, %1, %2, %3, %4, %5
 }
 """
+CHECKED = """
+axes { a: 0.. b: 0.. }
+graph checked(x: i64[a, b], y: u8[a], z: i32[b], none: i64[4]) -> i64[4] {
+  %0 = first_outside(x, none) {size=b, number=0, live=a, from_end=true}
+  %1 = first_outside(y, %0) {size=200, number=1, live=1}
+  %2 = first_outside(z, %1) {size=a, number=2, live=b}
+  return %2
+}
+"""
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -258,6 +267,7 @@ FAMILIES = {
     "gather": of(gathers, elements, tied),
     "scatter": of(SCATTERED, SCATTERED_ALONG),
     "sort": of(SORTED),
+    "check": of(CHECKED),
     "row": of(normalized, reductions, narrow_rows),
     "cumulative": of(cumulative),
     "dot": of(packed, packed_odd, dynamic, transposed),

@@ -59,6 +59,7 @@ class AnyshapeConfig(ExportConfigMixin):
     executor: ExecutorName = "native"
     threads: int = 0
     strict: bool = False
+    check_indices: bool = True
     deterministic: bool = False
     wait_for_team: bool = False
     memory_limit: int | None = None

@@ -114,7 +114,8 @@ class Executable:
             raise self._in_words_of_model(failure, arrays) from None
 
     def _run_checked(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        return self._checked(self.executor.run(arrays), arrays)
+        results = self.executor.run(arrays)
+        return results[:-1] if results[-1][0] < 0 else self._checked(results, arrays)
 
     def _checked(self, results: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The results of the caller, if the graph's checks have found nothing."""

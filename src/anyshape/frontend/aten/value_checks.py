@@ -49,7 +49,7 @@ def check_indices(
     live = _live(tracer, seen, (*indices.shape, *result))
     if result and live != 1:
         live = maximum(live, 1 - size)
-    check = ValueCheck("index", _name(call), tracer.locate(), seen.shape, axis, from_end)
+    check = ValueCheck("index", op_name(call), tracer.locate(), seen.shape, axis, from_end)
     check_values(seen, size, check, live)
 
 
@@ -62,11 +62,11 @@ def check_divisor(call: Call, divisor: Tensor, result: Shape) -> None:
     if known.high is not None and tracer.proves(known.high <= -1):
         return
     seen = _elements(tracer, divisor)
-    check = ValueCheck("divisor", _name(call), tracer.locate(), seen.shape)
+    check = ValueCheck("divisor", op_name(call), tracer.locate(), seen.shape)
     check_values(seen == 0, Dim.of(1), check, _live(tracer, seen, result))
 
 
-def _name(call: Call) -> str:
+def op_name(call: Call) -> str:
     """`embedding` for `aten.embedding.default`."""
     return target_name(call.node).removeprefix("aten.").partition(".")[0]
 
@@ -90,7 +90,7 @@ def _is_condition(
     open_ = {dim for dim in shape if not tracer.proves(dim >= 1)}
     if not all(_is_below_if_empty(tracer, high, dim, size) for dim in open_):
         return False
-    why = f"{_name(call)} reaches index {high} of an axis of size {size}"
+    why = f"{op_name(call)} reaches index {high} of an axis of size {size}"
     tracer.require(high + 1 <= size, why)
     return True
 

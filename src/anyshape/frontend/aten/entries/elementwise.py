@@ -51,10 +51,15 @@ def _trunc(x: Tensor) -> Tensor:
     return ew.where(x < 0, ew.ceil(x), ew.floor(x))
 
 
+def _sign(x: Tensor) -> Tensor:
+    """0 for NaN, as torch has it."""
+    return cast_to(x > 0, x.dtype) - cast_to(x < 0, x.dtype) if x.dtype.is_float else ew.sign(x)
+
+
 _UNARY: dict[str, Function] = {
     **FUNCTIONS,
     "abs": ew.abs, "ceil": ew.ceil, "floor": ew.floor, "log2": _log2, "log10": _log10,
-    "neg": ew.negative, "reciprocal": ew.reciprocal, "round": ew.round, "sign": ew.sign,
+    "neg": ew.negative, "reciprocal": ew.reciprocal, "round": ew.round, "sign": _sign,
     "square": ew.square, "trunc": _trunc, "relu": relu, "bitwise_not": ew.bitwise_not,
 }  # fmt: skip
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from anyshape.frontend.aten.calls import TABLE, Call, entry
+from anyshape.frontend.aten.value_checks import op_name
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import reduce as red
-from anyshape.frontend.builder.axes import Axes
+from anyshape.frontend.builder.axes import Axes, normal_axes
 from anyshape.frontend.builder.convert import cast_to, widened
 from anyshape.frontend.builder.functions import sqrt
 from anyshape.frontend.builder.source import arange
@@ -45,9 +46,32 @@ for _name, _function in {
 }.items():  # fmt: skip
     TABLE[f"aten.{_name}"] = _in_dtype_of_result(_function)
 
+
+def _extremum(function: Function) -> Function:
+    """Nothing has no greatest element."""
+
+    def apply(call: Call, x: Tensor, dim: Axes | None = None, keepdim: bool = False) -> Tensor:
+        require_elements(call, x, _axes(dim))
+        return function(x, _axes(dim), keepdim)
+
+    return apply
+
+
+def require_elements(call: Call, x: Tensor, axes: Axes | None) -> None:
+    """There is an element along each of these axes: proven, or checked by each call."""
+    for axis in normal_axes(axes, x.ndim):
+        why = f"{op_name(call)} over axis {axis} needs an element"
+        active().require(x.shape[axis] >= 1, why)
+
+
 for _name, _function in {
     "amax.default": red.max, "amin.default": red.min, "max.default": red.max,
-    "min.default": red.min, "any.default": red.any, "any.dim": red.any, "any.dims": red.any,
+    "min.default": red.min,
+}.items():  # fmt: skip
+    TABLE[f"aten.{_name}"] = _extremum(_function)
+
+for _name, _function in {
+    "any.default": red.any, "any.dim": red.any, "any.dims": red.any,
     "all.default": red.all, "all.dim": red.all, "all.dims": red.all,
     "argmax.default": red.argmax, "argmin.default": red.argmin, "logsumexp.default": red.logsumexp,
 }.items():  # fmt: skip
@@ -98,11 +122,12 @@ def vector_norm(
     **_: Any,
 ) -> Tensor:
     """The root of order `ord` of the sum of powers; infinite orders ask for the extremes."""
-    return call.operand(_norm(widened(ew.abs(call.operand(x))), ord, _axes(dim), keepdim))
+    return call.operand(_norm(call, widened(ew.abs(call.operand(x))), ord, _axes(dim), keepdim))
 
 
-def _norm(size: Tensor, ord: float, axes: Axes | None, keepdim: bool) -> Tensor:
+def _norm(call: Call, size: Tensor, ord: float, axes: Axes | None, keepdim: bool) -> Tensor:
     if math.isinf(ord):
+        require_elements(call, size, axes)
         return (red.max if ord > 0 else red.min)(size, axes, keepdim)
     if ord == 0:
         return red.sum(cast_to(size != 0, size.dtype), axes, keepdim)

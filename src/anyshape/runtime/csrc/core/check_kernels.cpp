@@ -35,6 +35,29 @@ Interval<T> interval(std::int64_t size, bool from_end) {
     return {least, most, size <= 0};
 }
 
+// Whether one of `stride` elements is outside. Vectors of 64 bits are compared one lane at a time on
+// machines without SSE4.2, but subtracted everywhere: as low <= 0 <= high, an element is outside if
+// and only if one of both differences has its sign bit set, wrapped around or not.
+template <typename T>
+bool any_outside(const T* x, const Interval<T>& range) {
+    if constexpr (std::is_same_v<T, std::int64_t>) {
+        using Word = std::uint64_t;
+        const auto low = static_cast<Word>(range.low), high = static_cast<Word>(range.high);
+        Word signs = 0;
+        for (std::int64_t i = 0; i < stride; ++i) {
+            const auto element = static_cast<Word>(x[i]);
+            signs |= (element - low) | (high - element);
+        }
+        return signs >> 63 != 0;
+    } else {
+        bool outside = false;
+        for (std::int64_t i = 0; i < stride; ++i) {
+            outside |= (x[i] < range.low) | (x[i] > range.high);
+        }
+        return outside;
+    }
+}
+
 // The position of the first element outside; `count` if there is none.
 template <typename T>
 std::int64_t first_outside(const T* x, std::int64_t count, const Interval<T>& range) {
@@ -42,14 +65,8 @@ std::int64_t first_outside(const T* x, std::int64_t count, const Interval<T>& ra
         return 0;
     }
     std::int64_t from = 0;
-    for (; from + stride <= count; from += stride) {
-        bool outside = false;
-        for (std::int64_t i = from; i < from + stride; ++i) {
-            outside |= (x[i] < range.low) | (x[i] > range.high);
-        }
-        if (outside) {
-            break;
-        }
+    while (from + stride <= count && !any_outside(x + from, range)) {
+        from += stride;
     }
     while (from < count && range.has(x[from])) {
         ++from;
