@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch._higher_order_ops.scan import scan
 
 import anyshape as ash
 from anyshape.base.errors import (
@@ -19,6 +20,7 @@ from anyshape.base.errors import (
     FactViolationError,
     IndexRangeError,
     OptionError,
+    TraceError,
     ZeroDivisorError,
 )
 from anyshape.execute import EXECUTORS
@@ -79,6 +81,9 @@ ALONG_ROWS: dict[str, Function] = {
         0, i[:, None].expand(-1, x.shape[1]), torch.ones(i.shape[0], x.shape[1])
     ),
     "index_put": lambda x, i: x.index_put((i,), torch.tensor(5.0)),
+    "index_add": lambda x, i: x.index_add(0, i, torch.ones(i.shape[0], x.shape[1])),
+    "index_copy": lambda x, i: x.index_copy(0, i, torch.ones(i.shape[0], x.shape[1])),
+    "take": lambda x, i: x.take(i),
     "index_put_add": lambda x, i: x.index_put((i,), torch.tensor(5.0), accumulate=True),
 }
 
@@ -95,6 +100,15 @@ def test_indices_are_in_range_or_refused_as_in_torch(name: str) -> None:
     ]
     assert True in outcomes
     assert False in outcomes
+
+
+def test_a_filled_index_is_in_range() -> None:
+    def function(x: Any, i: Any) -> Any:
+        return x.index_fill(0, i, 7.0)
+
+    model = compiled(function, numbers(4, 3), indices(0, 1))
+    for each in ((), (3, -4), (4,), (0, -5)):
+        agrees(model, function, IndexRangeError, numbers(4, 2), indices(*each))
 
 
 @every_executor
@@ -315,6 +329,7 @@ def test_a_late_size_is_no_axis_of_the_position() -> None:
 
 
 CONTROL: Any = torch  # whose own annotations are partial
+SCAN: Any = scan
 
 
 def taken(x: Any, i: Any) -> Any:
@@ -357,6 +372,40 @@ def test_a_loop_ends_with_its_first_offence(executor: Any) -> None:
     )
     with pytest.raises(IndexRangeError, match="index 4 at"):
         model(numbers(4, 3), indices(1, 4, -9))
+
+
+def scanned(x: Any, i: Any) -> Any:
+    def step(total: Any, index: Any) -> Any:
+        return total + x[index.reshape(1)][0], total * 1
+
+    return SCAN(step, torch.zeros(3), i)[0]
+
+
+@every_executor
+def test_a_scan_carries_its_first_offence(executor: Any) -> None:
+    axes = {"x": ("n", None), "i": ("k",)}
+    model = compiled(scanned, numbers(4, 3), indices(1, 2), axes=axes, executor=executor)
+    expected = numbers(4, 3)[[1, 3, -4]].sum(0)
+    torch.testing.assert_close(model(numbers(4, 3), indices(1, 3, -4)), expected)
+    with pytest.raises(IndexRangeError, match="index -5 at"):
+        model(numbers(4, 3), indices(1, -5, 9))
+
+
+def test_the_condition_of_a_loop_cannot_be_checked() -> None:
+    def function(x: Any, i: Any) -> Any:
+        def goes_on(step: Any) -> Any:
+            return (x[i[step.reshape(1)]] > 1).all()
+
+        def body(step: Any) -> Any:
+            return (step + 1,)
+
+        return CONTROL.while_loop(goes_on, body, (torch.tensor(0),))[0]
+
+    with pytest.raises(TraceError, match="the condition of a while_loop has an index") as caught:
+        compiled(function, numbers(4, 3), indices(1, 2), axes={"x": ("n", None), "i": ("k",)})
+    assert str(caught.value).endswith(
+        "fix: compute it in the body and carry it, or bring it into range with clamp"
+    )
 
 
 # --- integers divided by zero ---------------------------------------------------------------------

@@ -36,7 +36,8 @@ def check_indices(
 ) -> None:
     """Indices along an axis of this size are in range. `from_end` allows those from -size on.
 
-    torch looks at no index if the `result` has no elements, but at how many there are of both.
+    torch looks at no index if the `result` has no elements. Where it counts from the end, it does
+    look at how many there are, and refuses any for an axis of size 0.
     """
     tracer = active()
     low = -size if from_end else Dim.of(0)
@@ -47,7 +48,7 @@ def check_indices(
         return
     seen = _elements(tracer, indices)
     live = _live(tracer, seen, (*indices.shape, *result))
-    if result and live != 1:
+    if from_end and live != 1:
         live = maximum(live, 1 - size)
     check = ValueCheck("index", op_name(call), tracer.locate(), seen.shape, axis, from_end)
     check_values(seen, size, check, live)
@@ -67,8 +68,10 @@ def check_divisor(call: Call, divisor: Tensor, result: Shape) -> None:
 
 
 def op_name(call: Call) -> str:
-    """`embedding` for `aten.embedding.default`."""
-    return target_name(call.node).removeprefix("aten.").partition(".")[0]
+    """`embedding` for `aten.embedding.default`: the op of the model, before it was decomposed."""
+    original = call.node.meta.get("original_aten")
+    name = target_name(call.node) if original is None else str(original)
+    return name.removeprefix("aten.").partition(".")[0]
 
 
 def _is_within(tracer: Tracer, known: Range, low: Dim, size: Dim) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anyshape.frontend.aten.calls import Call, entry
-from anyshape.frontend.aten.value_checks import check_indices
+from anyshape.frontend.aten.value_checks import check_indices, op_name
 from anyshape.frontend.builder.axes import normal_axis
 from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.elementwise import where
@@ -19,6 +19,9 @@ from anyshape.ir.attrs import make_attrs
 from anyshape.ir.opdef import lookup
 from anyshape.ir.types import bool_
 from anyshape.sym import Dim
+
+FROM_FRONT = frozenset({"index_add", "index_copy"})
+"""Ops that torch decomposes into `index_put`, which takes indices below 0, and that do not."""
 
 
 @entry("aten.index.Tensor")
@@ -59,9 +62,10 @@ def _check_items(
     result: Sequence[Dim],
 ) -> None:
     """Those that were `given` as indices; what masks mean is in range."""
+    from_end = op_name(call) not in FROM_FRONT
     for axis, item in enumerate(items):
         if item is not None and any(item is each for each in given):
-            check_indices(call, item, x.shape[axis], axis, from_end=True, result=result)
+            check_indices(call, item, x.shape[axis], axis, from_end=from_end, result=result)
 
 
 @entry("aten.index_select.default")
@@ -112,11 +116,17 @@ def index_put(
     accumulate: bool = False,
 ) -> Tensor:
     items = _without_masks(indices)
+    _check_items(call, x, items, indices, _looked_at(call, x, items))
+    return unsafe_index_put(call, x, indices, values, accumulate)
+
+
+def _looked_at(call: Call, x: Tensor, items: Sequence[Tensor | None]) -> tuple[Dim, ...]:
+    """Sizes of which none is 0 if torch looks at the indices: those of what is written, or for
+    `index_add` of what it is written into."""
     shapes = [item.shape for item in items if item is not None]
     whole = [size for size, item in zip(x.shape, items, strict=False) if item is None]
-    written = (*active().broadcast("add", shapes), *whole, *x.shape[len(items) :])
-    _check_items(call, x, items, indices, written)
-    return unsafe_index_put(call, x, indices, values, accumulate)
+    into = x.shape if op_name(call) == "index_add" else ()
+    return (*active().broadcast("add", shapes), *whole, *x.shape[len(items) :], *into)
 
 
 @entry("aten._unsafe_index_put.default")
