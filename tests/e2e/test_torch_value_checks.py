@@ -102,6 +102,19 @@ def test_indices_are_in_range_or_refused_as_in_torch(name: str) -> None:
     assert False in outcomes
 
 
+def test_a_source_has_an_element_for_each_place() -> None:
+    def function(x: Any, i: Any) -> Any:
+        return torch.zeros(x.shape).masked_scatter(x > 2, i.float())
+
+    model = compiled(function, numbers(4, 3), indices(0, 1))
+    for each in ((), (1,), (1, 2, 3), (1, 2, 3, 4), (1, 2)):
+        for size in ((2, 3), (0, 3), (1, 3), (3, 2)):
+            agrees(model, function, IndexRangeError, numbers(*size), indices(*each))
+    with pytest.raises(IndexRangeError) as caught:
+        model(numbers(2, 3), indices(7, 8))
+    assert (caught.value.op, caught.value.index, caught.value.size) == ("masked_scatter", 2, 2)
+
+
 def test_a_filled_index_is_in_range() -> None:
     def function(x: Any, i: Any) -> Any:
         return x.index_fill(0, i, 7.0)

@@ -21,6 +21,8 @@ def offence_error(
     position = _position(check, flat, sizes)
     if check.kind == "divisor":
         return ZeroDivisorError(check.op, position, check.location)
+    if check.kind == "count":  # of 3 elements, the last has index 2
+        element, size = element - 1, size - 1
     return IndexRangeError(
         check.op, element, size, check.axis, position, check.from_end, check.location
     )

@@ -12,7 +12,8 @@ from typing import Literal
 from anyshape.base.location import Location
 from anyshape.ir.types import Shape
 
-CheckKind = Literal["index", "divisor"]
+CheckKind = Literal["index", "count", "divisor"]
+"""Indices along an axis, how many of its first elements are taken, or whether a divisor is 0."""
 
 
 @dataclass(frozen=True, slots=True)

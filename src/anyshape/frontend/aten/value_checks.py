@@ -54,6 +54,12 @@ def check_indices(
     check_values(seen, size, check, live)
 
 
+def check_count(call: Call, count: Tensor, size: Dim) -> None:
+    """An axis of this size has the `count` elements that are taken from its front."""
+    check = ValueCheck("count", op_name(call), active().locate(), count.shape)
+    check_values(count, size + 1, check, Dim.of(1))
+
+
 def check_divisor(call: Call, divisor: Tensor, result: Shape) -> None:
     """No integer is divided by 0, unless the result has no elements."""
     tracer = active()

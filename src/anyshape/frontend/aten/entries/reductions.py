@@ -15,6 +15,7 @@ from anyshape.frontend.builder.convert import cast_to, widened
 from anyshape.frontend.builder.functions import sqrt
 from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
 
 Function = Callable[..., Tensor]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from anyshape.frontend.aten.calls import Call, as_dtype, entry
 from anyshape.frontend.aten.entries.sizes import smaller
+from anyshape.frontend.aten.value_checks import check_count, check_indices
 from anyshape.frontend.builder import elementwise as ew
+from anyshape.frontend.builder import reduce as red
 from anyshape.frontend.builder.axes import normal_axis
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.late import nonzero
@@ -28,6 +30,7 @@ def masked_scatter(call: Call, x: Tensor, mask: Tensor, source: Tensor) -> Tenso
     """Each true place takes the next element of the source."""
     chosen = broadcast_to(mask, x.shape)
     flat = ravel(as_dtype(chosen, i64))
+    check_count(call, red.sum(flat), source.size)
     order = active().emit("cumsum", flat, axis=0, exclusive=True).reshape(x.shape)
     return ew.where(chosen, take(source, ew.where(chosen, order, 0)), x)
 
@@ -37,6 +40,7 @@ def masked_scatter(call: Call, x: Tensor, mask: Tensor, source: Tensor) -> Tenso
 
 @entry("aten.take.default")
 def take_flat(call: Call, x: Tensor, indices: Tensor) -> Tensor:
+    check_indices(call, indices, x.size, 0, from_end=True)
     return take(x, indices)
 
 
