@@ -4,6 +4,7 @@ from anyshape import ir
 from anyshape.api import CompiledModule, Jitted, compile, jit
 from anyshape.base import errors
 from anyshape.base.options import Options
+from anyshape.base.warnings import GradientsWarning, HostOpsWarning
 from anyshape.execute import Executable, KernelView, ResultCache, Specialization
 from anyshape.frontend.builder import functions as _functions
 from anyshape.frontend.builder import random
@@ -119,6 +120,8 @@ __all__ = [
     "Cancellation",
     "CompiledModule",
     "Executable",
+    "GradientsWarning",
+    "HostOpsWarning",
     "Jitted",
     "KernelView",
     "Options",

@@ -92,7 +92,9 @@ def stepwise(graph: Graph) -> Executable:
     )
 
 
-ON_THE_HOST = frozenset({"nonzero", "cond", "while", "scan", "token", "entropy", "staged"})
+ON_THE_HOST = frozenset(
+    {"nonzero", "cond", "while", "scan", "token", "entropy", "staged", "torch_call", "torch_effect"}
+)
 """Ops in whose cases something has no native form: `strict` refuses it by name."""
 
 EVALUATORS: tuple[Evaluator, ...] = (

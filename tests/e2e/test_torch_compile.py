@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-import warnings
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ import torch
 from anyshape.api import dynamo_backend
 from anyshape.api.dynamo_backend import anyshape, compiled_graphs
 from anyshape.base.errors import OptionError, UnsupportedModelError
+from anyshape.base.warnings import GradientsWarning, HostOpsWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
 
@@ -147,17 +147,77 @@ def test_mark_dynamic_bounds_become_the_range() -> None:
     assert [(axis.min, axis.max) for axis in graph.executable.axes] == [(2, 64)]
 
 
+class Unitary(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.linalg.qr(x)[0].abs()
+
+
+def test_torch_computes_what_has_no_form() -> None:
+    fast = compiled(Unitary())
+    with pytest.warns(HostOpsWarning, match="linalg_qr"):
+        close(fast(torch.ones(4, 4)), torch.linalg.qr(torch.ones(4, 4))[0].abs())
+    for rows, columns in ((5, 3), (2, 7), (9, 9)):
+        x = torch.randn(rows, columns)
+        close(fast(x), torch.linalg.qr(x)[0].abs())
+    assert all(graph.executable is not None for graph in compiled_graphs())
+
+
+def test_strict_refuses_what_torch_would_compute() -> None:
+    with pytest.raises(UnsupportedModelError, match="linalg_qr"):
+        compiled(Unitary(), strict=True)(torch.randn(4, 4))
+
+
 def test_fallback_only_when_told() -> None:
-    module = torch.nn.Sequential()
-    module.forward = lambda x: torch.linalg.qr(x)[0].abs()  # pyright: ignore
     x = torch.randn(4, 4)
     with pytest.raises(UnsupportedModelError, match="linalg_qr"):
-        compiled(module)(x)
+        compiled(Unitary(), strict=True)(x)
     torch._dynamo.reset()
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        close(compiled(module, fallback=True)(x), torch.linalg.qr(x)[0].abs())
-    assert any("torch runs a graph instead of anyshape" in str(w.message) for w in said)
+    with pytest.warns(UserWarning, match="torch runs a graph instead of anyshape"):
+        close(compiled(Unitary(), strict=True, fallback=True)(x), torch.linalg.qr(x)[0].abs())
+
+
+def test_graphs_that_need_gradients_are_run_by_torch() -> None:
+    module = layers()
+    fast = compiled(module)
+    with torch.enable_grad():
+        with pytest.warns(GradientsWarning, match="needs gradients") as said:
+            fast(torch.ones(2, 8)).sum().backward()
+        assert sum(each.category is GradientsWarning for each in said) == 1
+        found = [parameter.grad.clone() for parameter in module.parameters()]
+        module.zero_grad()
+        module(torch.ones(2, 8)).sum().backward()
+    for gradient, parameter in zip(found, module.parameters(), strict=True):
+        close(gradient, parameter.grad)
+
+
+def test_draws_are_those_of_torch() -> None:
+    class Noisy(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x + torch.rand_like(x), torch.bernoulli(x.sigmoid()), torch.rand_like(x)
+
+    module, fast = Noisy(), compiled(Noisy())
+    for shape in ((3, 5), (2, 9)):
+        x = torch.randn(shape)
+        torch.manual_seed(3)
+        wanted = module(x)
+        torch.manual_seed(3)
+        for ours, theirs in zip(fast(x), wanted, strict=True):
+            close(ours, theirs)
+
+
+def test_sizes_that_data_decide() -> None:
+    class Counts(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            values, counts = torch.unique(x, return_counts=True)
+            return values * counts, x.masked_select(x > 1) + 1
+
+    module = Counts()
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        fast = compiled(module)
+        for shape in ((3, 5), (2, 9)):
+            x = torch.randint(0, 4, shape)
+            for ours, theirs in zip(fast(x), module(x), strict=True):
+                close(ours, theirs)
 
 
 def test_unknown_options_are_refused() -> None:

@@ -6,19 +6,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 import anyshape as ash
 from anyshape.base.errors import (
     AnyshapeError,
+    AttributeValueError,
     AxisConflictError,
     AxisDeclarationError,
     AxisNameConflictError,
     DimMismatchError,
     DTypeError,
+    EvaluationError,
     ForkedCaptureError,
+    HostResultError,
     InputError,
+    MissingTorchOpError,
     OptionError,
     RankMismatchError,
     TraceError,
@@ -74,11 +79,6 @@ class Loop(torch.nn.Module):
         for row in range(x.shape[0]):  # loop
             total = total + x[row]
         return total
-
-
-class Number(torch.nn.Module):
-    def forward(self, x: Any) -> Any:
-        return x * x.argmax().item()  # number
 
 
 class Chooses(torch.nn.Module):
@@ -193,9 +193,14 @@ def test_a_refused_model_spills_no_graph(capsys: pytest.CaptureFixture[str]) -> 
     assert "torch.ops.aten" not in capsys.readouterr().err
 
 
-def test_a_number_out_of_a_tensor() -> None:
-    assert message_of(TraceError, capturing(Number(), zeros(5), x=("n",))) == (
-        f"Number ({line('number')}): the model's code takes a number out of a tensor of i64\n"
+def test_a_truth_out_of_a_tensor() -> None:
+    class Truth(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            torch._check((x.sum() > 0).item())  # truth
+            return x
+
+    assert message_of(TraceError, capturing(Truth(), zeros(5), x=("n",))) == (
+        f"Truth ({line('truth')}): the model's code takes a number out of a tensor of bool\n"
         "fix: keep it a tensor instead of calling .item() or int(), or compute it from sizes"
     )
 
@@ -248,12 +253,145 @@ def test_axes_that_do_not_fit_the_example() -> None:
     )
 
 
-def test_unknown_ops_of_a_model() -> None:
-    assert message_of(UnsupportedModelError, capturing(Unknown(), zeros(4, 4))) == (
+def test_strict_refuses_what_torch_would_compute() -> None:
+    def strictly() -> object:
+        return ash.compile(Unknown(), (zeros(4, 4),), executor="reference", strict=True)
+
+    assert message_of(UnsupportedModelError, strictly) == (
         "the model uses what anyshape does not know:\n"
         f"  aten.linalg_qr.default (2) at {line('unknown')}\n"
+        "fix: compile without strict=True, and torch's own kernels compute these on the host"
+    )
+
+
+def test_a_warning_names_what_torch_computes() -> None:
+    with pytest.warns(ash.HostOpsWarning) as said:
+        capturing(Unknown(), zeros(4, 4))()
+    (warning,) = (each.message for each in said if each.category is ash.HostOpsWarning)
+    assert isinstance(warning, ash.HostOpsWarning)
+    assert warning.ops == {"aten.linalg_qr.default": 2}
+    assert str(warning) == (
+        "torch's own kernels compute what anyshape has no form of (strict=True refuses it):\n"
+        f"  aten.linalg_qr.default (2) at {line('unknown')}"
+    )
+
+
+def test_an_op_that_torch_cannot_call_alone() -> None:
+    def writes(x: torch.Tensor) -> None:
+        x.add_(1)
+
+    op = torch.library.custom_op("anyshape_errors::writes", writes, mutates_args=("x",))
+
+    class Writes(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            y = x + 1
+            op(y)  # writes
+            return y
+
+    assert message_of(UnsupportedModelError, capturing(Writes(), zeros(4), x=("n",))) == (
+        "the model uses what anyshape does not know:\n"
+        "  auto_functionalized_v2 of anyshape_errors.writes.default, which is no op of torch (1) "
+        f"at {line('writes')}\n"
         "fix: write these parts of the model with other ops, or ask for them to be added"
     )
+
+
+# --- torch's kernels at run time ------------------------------------------------------------------
+
+
+@torch.library.custom_op("anyshape_errors::halved", mutates_args=())
+def halved(x: torch.Tensor) -> torch.Tensor:
+    return x[: (x.shape[0] + 1) // 2].clone()
+
+
+@halved.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    return x.new_empty(x.shape[0] // 2)
+
+
+class Halves(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return halved(x)  # halves
+
+
+def test_a_kernel_that_gives_something_else_than_its_meta_kernel_says() -> None:
+    fast = ash.compile(Halves(), (zeros(4),), axes={"x": ("n",)})
+    assert fast(zeros(8)).shape == (4,)
+    assert message_of(HostResultError, lambda: fast(zeros(7))) == (
+        f"anyshape_errors.halved.default ({line('halves')}): gives f32[4], and was captured as "
+        "giving f32[3]\n"
+        "torch's meta kernel of this op says what it gives for the example's case alone\n"
+        "fix: compile with an example of these sizes, or declare ranges of axes that exclude them"
+    )
+
+
+def test_a_kernel_that_refuses_its_operands() -> None:
+    class Third(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.kthvalue(3, 1)[0]  # third
+
+    fast = ash.compile(Third(), (zeros(4, 5),), axes={"x": ("n", "m")})
+    assert message_of(EvaluationError, lambda: fast(zeros(4, 2))) == (
+        f"aten.kthvalue.default ({line('third')}): torch refuses it: "
+        "kthvalue(): selected number k out of range for dimension 1\n"
+        "fix: pass values that 'aten.kthvalue.default' takes"
+    )
+
+
+def test_an_op_that_this_process_does_not_have() -> None:
+    text = """
+    graph g(x: f32[n]) -> f32[n] {
+      %0 = torch_call(x) {target="nowhere.nothing.default", arguments=x0, dtypes=[f32],
+                          shapes=[[n]]}
+      return %0
+    }
+    """
+    fast = ash.compile(ash.ir.parse(text))
+    assert message_of(MissingTorchOpError, lambda: fast(np.zeros(3, np.float32))) == (
+        "the graph calls nowhere.nothing.default: torch has no op of this name\n"
+        "fix: import the module that registers it before the call"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("x0, x1", "has x1, which no operand or size is"),
+        ("x0.mean()", "has 'x0.mean()', which is no argument"),
+        ("x0, (", "is no list of arguments: '(' was never closed"),
+    ],
+)
+def test_arguments_that_are_none(arguments: str, problem: str) -> None:
+    text = f"""
+    graph g(x: f32[n]) -> f32[n] {{
+      %0 = torch_call(x) {{target="aten.abs.default", arguments="{arguments}", dtypes=[f32],
+                          shapes=[[n]]}}
+      return %0
+    }}
+    """
+    message = message_of(AttributeValueError, lambda: ash.ir.parse(text))
+    assert message.startswith(f"torch_call: attribute 'arguments' {problem}\n")
+
+
+def test_as_strided_needs_memory_that_lies_row_by_row() -> None:
+    class Windows(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.mT.as_strided((2,), (1,))  # windows
+
+    assert message_of(TraceError, capturing(Windows(), zeros(4, 5), x=("n", "m"))) == (
+        f"Windows ({line('windows')}): aten.as_strided.default of a tensor that is not contiguous\n"
+        "fix: call .contiguous() before"
+    )
+
+
+def test_an_effect_in_a_branch() -> None:
+    class Draws(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.cond(x.sum() > 0, torch.rand_like, torch.abs, (x,))
+
+    message = message_of(TraceError, capturing(Draws(), zeros(4), x=("n",)))
+    assert "aten.rand_like.default inside a branch or loop\n" in message
+    assert message.endswith("fix: call it outside of the branch or loop, and pass what it gives")
 
 
 def test_what_is_no_model() -> None:
@@ -323,20 +461,6 @@ def test_other_containers_and_constants() -> None:
         "input 'pair' has a list, the model was compiled with a tuple\n"
         "fix: pass 'pair' in the same containers"
     )
-
-
-def test_writing_to_a_slice_with_gaps() -> None:
-    class Gaps(torch.nn.Module):
-        def forward(self, x: Any) -> Any:
-            y = x.clone()
-            y[:, ::2] = 0.0
-            return y
-
-    message = message_of(
-        TraceError, lambda: ash.compile(Gaps(), (zeros(2, 4),), axes={"x": ("n", None)})
-    )
-    assert "a slice with step 2 is written to" in message
-    assert message.endswith("fix: write to the elements with torch.scatter")
 
 
 # --- dynamic_shapes -------------------------------------------------------------------------------

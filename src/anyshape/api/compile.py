@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from anyshape.api.compiled_module import CompiledModule
 from anyshape.api.graph_calls import donated_names, refuse_updates
+from anyshape.api.host_ops import report_host_ops
 from anyshape.api.jit import Jitted
 from anyshape.base.errors import InputError, OptionError
 from anyshape.base.options import Options, check_switch
@@ -79,7 +80,8 @@ def compile(
     - `executor`: "native" runs generated code; "stepwise" runs the same kernels one at a time;
       "reference" evaluates the graph with NumPy, which is what the others are held to.
     - `threads`: the most that one call may use; 0 means the CPUs allowed to the process.
-    - `strict`: an op without a native form is an error that names it.
+    - `strict`: an op without a native form is an error that names it. Without it, such an op of a
+      torch model is computed by torch's own kernel, and one `HostOpsWarning` names them all.
     - `check_indices`: an index of a torch model that is out of range ends the call with an
       `IndexRangeError`, and an integer that is divided by 0 with a `ZeroDivisorError`. False leaves
       this out: an index is then taken as the nearest one, and an update outside is dropped.
@@ -124,6 +126,7 @@ def compile(
 
             shapes = axes, dynamic_shapes, names or {}
             model = captured_model(source, args, kwargs or {}, *shapes, consume=consume)
+        report_host_ops(model.program.graph, strict=choices.strict, stacklevel=2)
         donate = donated_names(model, choices.donate)
         if choices.result_cache is not None:
             refuse_updates(model.program)

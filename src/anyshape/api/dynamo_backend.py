@@ -2,8 +2,10 @@
 
 Each graph that dynamo captures is compiled once for all sizes that it leaves symbolic. Parameters
 are constants of the compiled graph: they are packed at the first call, and again when one of them
-has changed. What cannot be compiled is an error, unless `options={"fallback": True}` says that
-torch itself shall run such graphs; a warning then names what was missing.
+has changed. Ops that anyshape has no form of are computed by torch's own kernels, and graphs that
+need gradients are run by torch: a warning says so. What cannot be compiled for another reason is an
+error, unless `options={"fallback": True}` says that torch itself shall run such graphs; a warning
+then names the reason.
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
 
 from anyshape.api.graph_calls import graph_arrays, returned_leaves
-from anyshape.base.errors import AnyshapeError, OptionError, TraceError
+from anyshape.api.host_ops import report_host_ops
+from anyshape.base.errors import AnyshapeError, OptionError
 from anyshape.base.fork_lock import WorkLock
+from anyshape.base.warnings import GradientsWarning
 from anyshape.execute import CompileKeywords, CompileOptions, Executable, compile_graph
 from anyshape.frontend.aten import entries
 from anyshape.frontend.aten.not_decomposed import NOT_DECOMPOSED
@@ -101,6 +105,8 @@ class DynamoGraph:
         constants = {number: args[number] for number in self._constants}
         try:
             imported = import_fx_graph(self.module, "graph", constants)
+            strict = self.options.chosen.get("strict", False)
+            report_host_ops(imported.graph, strict=strict, stacklevel=2)
             executable = compile_graph(imported.graph, **self.options.chosen)
             return _Compiled(versions, executable, imported)
         except AnyshapeError as error:
@@ -135,17 +141,18 @@ def anyshape(
         return make_boxed_func(graph)
 
     def for_training(module: Any, inputs: Sequence[Any]) -> Any:
-        if not chosen.fallback:
-            raise TraceError(
-                "torch.compile",
-                "anyshape computes no gradients, and this graph needs them",
-                "call the model under torch.no_grad(), or pass options={'fallback': True}",
-            )
-        warnings.warn("torch runs a graph that needs gradients", stacklevel=2)
+        text = "torch runs a graph that needs gradients: call the model under torch.no_grad()"
+        warnings.warn(GradientsWarning(text), stacklevel=2)
+        return make_boxed_func(module)
+
+    def for_backward(module: Any, inputs: Sequence[Any]) -> Any:
         return make_boxed_func(module)
 
     compiler: Any = aot_autograd(
-        fw_compiler=for_training, inference_compiler=for_inference, decompositions=_decompositions()
+        fw_compiler=for_training,
+        bw_compiler=for_backward,
+        inference_compiler=for_inference,
+        decompositions=_decompositions(),
     )
     return compiler(gm, example_inputs)
 

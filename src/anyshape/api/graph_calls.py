@@ -8,13 +8,14 @@ what the model updates.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
 import numpy as np
 
 from anyshape.base.errors import OptionError, ResultCacheError
 from anyshape.execute.tensors import as_torch
 from anyshape.frontend.imported.program import (
+    ComplexResult,
     FixedResult,
     ImportedModel,
     ImportedProgram,
@@ -64,12 +65,22 @@ def _leaf(item: Returned, results: Sequence[Any]) -> Any:
         case StridedResult(result, strides, offset):
             layout = [int(results[number]) for number in (*strides, offset)]
             return _laid_out(results[result], layout[:-1], layout[-1])
+        case ComplexResult(result):
+            return _complex(results[result])
         case SizeResult(result):
             return int(results[result])
         case FixedResult(value):
             return value
         case _:
             assert_never(item)
+
+
+def _complex(parts: Any) -> Any:
+    """A tensor or an array of complex numbers on the memory of their parts."""
+    if not isinstance(parts, np.ndarray):
+        return parts.view(parts.dtype.to_complex()).squeeze(-1)
+    numbers = cast(Array, parts)
+    return numbers.view(np.result_type(numbers.dtype, np.complex64))[..., 0]
 
 
 def _laid_out(tensor: Any, strides: Sequence[int], offset: int) -> Any:

@@ -24,6 +24,7 @@ from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
+from anyshape.ops.torch_call import op_name
 from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
@@ -37,7 +38,7 @@ def with_result_cache(graph: Graph, executor: Executor, chosen: int | ResultCach
 
 def refuse_effects(graph: Graph) -> None:
     """Names what makes results differ between calls with the same inputs."""
-    effects = Counter(n.op.name for n in all_nodes(graph.body) if n.op.has(Trait.EFFECT))
+    effects = Counter(op_name(n) for n in all_nodes(graph.body) if n.op.has(Trait.EFFECT))
     if effects:
         raise ResultCacheError(graph.name, {f"op '{op}'": n for op, n in sorted(effects.items())})
 

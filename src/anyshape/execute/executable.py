@@ -23,6 +23,7 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.inputs import entry_plan, tensor_inputs
 from anyshape.ir.types import TensorType
 from anyshape.observe.explain import Explanation
+from anyshape.ops.torch_call import op_name
 from anyshape.passes import PassReport
 from anyshape.passes.native_forms import host_nodes
 from anyshape.runtime.failures import (
@@ -252,7 +253,7 @@ class Executable:
         """Ops that a compiled graph leaves to the host."""
         compiled = self.graph is not self.source
         nodes = host_nodes(self.graph.body) if compiled else ()
-        return tuple(sorted(Counter(node.op.name for node in nodes).items()))
+        return tuple(sorted(Counter(op_name(node) for node in nodes).items()))
 
 
 def _mappings(bindings: object) -> list[Mapping[str, int]]:

@@ -30,6 +30,7 @@ from anyshape.ir.interpret import TOKEN_VALUE, Interpreter, check_facts
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array, TensorType
 from anyshape.observe.explain import KernelSummary
+from anyshape.ops.torch_call import op_name
 from anyshape.passes.native_forms import host_nodes
 from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
 from anyshape.runtime.limits import UNLIMITED, RunLimits
@@ -140,7 +141,7 @@ class HostExecutor:
         started = perf_counter_ns()
         results = self._run_host(step, values, sizes)
         spent = perf_counter_ns() - started
-        yield StepRun(0, step.node.op.name, step.node, spent, tuple(map(np.array, results)))
+        yield StepRun(0, op_name(step.node), step.node, spent, tuple(map(np.array, results)))
         return results
 
     # --- reports ------------------------------------------------------------------------------
@@ -259,6 +260,6 @@ def refuse_host_nodes(graph: Graph) -> None:
     """For `strict`: names every host node, with how often and where it occurs."""
     places: dict[str, list[str]] = {}
     for node in host_nodes(graph.body):
-        places.setdefault(node.op.name, []).append(str(graph.locations.of(node) or ""))
+        places.setdefault(op_name(node), []).append(str(graph.locations.of(node) or ""))
     if places:
         raise UnsupportedError(places)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from anyshape.ir.rewrite import Decision
 from anyshape.observe.table import amount, byte_text, table
+from anyshape.ops.torch_call import op_name
 from anyshape.passes import PassReport
 
 PLACES_SHOWN = 3
@@ -155,7 +156,7 @@ def _groups(decisions: Iterable[Decision]) -> Iterator[Group]:
     """
     grouped: dict[tuple[str, bool, str, str], list[Decision]] = {}
     for decision in dict.fromkeys(decisions):
-        key = (decision.rule, decision.taken, decision.node.op.name, decision.why)
+        key = (decision.rule, decision.taken, op_name(decision.node), decision.why)
         grouped.setdefault(key, []).append(decision)
     for (rule, taken, op, why), found in grouped.items():
         places = dict.fromkeys(str(d.location) for d in found if d.location is not None)

@@ -19,6 +19,7 @@ from anyshape.ops import (
     scatter,
     sort,
     source,
+    torch_call,
 )
 
 __all__ = [
@@ -40,4 +41,5 @@ __all__ = [
     "scatter",
     "sort",
     "source",
+    "torch_call",
 ]

@@ -23,12 +23,12 @@ from tests.compliance.cases import (
     scatter,
     sort,
     source,
+    torch_call,
 )
 
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise, movement, reduce, cumulative, dot, source, late, control, random, compound,
-    attention, kernel, indexing, scatter, sort, parts,
-    checks,
+    attention, kernel, indexing, scatter, sort, parts, checks, torch_call,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

@@ -120,6 +120,38 @@ class EvaluationError(AnyshapeError):
         )
 
 
+class HostResultError(EvaluationError):
+    """An op of torch whose results are others at these sizes than its meta kernel says."""
+
+    def __init__(
+        self, op: str, declared: str, found: str, location: Location | None = None
+    ) -> None:
+        super().__init__(op, f"gives {found}, and was captured as giving {declared}", location)
+        self.declared = declared
+        self.found = found
+
+    def message(self) -> str:
+        return joined(
+            f"{self.op}{at(self.location)}: {self.problem}",
+            "torch's meta kernel of this op says what it gives for the example's case alone",
+            "fix: compile with an example of these sizes, or declare ranges of axes that exclude "
+            "them",
+        )
+
+
+class MissingTorchOpError(AnyshapeError):
+    """A graph calls an op of torch that this process does not have."""
+
+    def __init__(self, op: str, problem: str, fix: str) -> None:
+        super().__init__(op, problem, fix)
+        self.op = op
+        self.problem = problem
+        self.fix = fix
+
+    def message(self) -> str:
+        return joined(f"the graph calls {self.op}: {self.problem}", f"fix: {self.fix}")
+
+
 class WeightError(AnyshapeError):
     """A constant whose weight buffer is missing or does not have the promised content."""
 

@@ -36,12 +36,12 @@ class UnsupportedModelError(AnyshapeError):
         self.fix = fix
 
     def message(self) -> str:
-        lines = (_counted(part, places) for part, places in sorted(self.parts.items()))
+        lines = (counted(part, places) for part, places in sorted(self.parts.items()))
         known = f"{self.source} uses what anyshape does not know:"
         return joined(known, *lines, f"fix: {self.fix}")
 
 
-def _counted(part: str, places: Sequence[str]) -> str:
+def counted(part: str, places: Sequence[str]) -> str:
     """A part with its count and the first few of its places."""
     known = list(dict.fromkeys(place for place in places if place))
     shown = ", ".join(known[:3]) + (", …" if len(known) > 3 else "")

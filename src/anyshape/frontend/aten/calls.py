@@ -24,6 +24,12 @@ from anyshape.sym import Dim
 Entry = Callable[..., Any]
 E = TypeVar("E", bound=Entry)
 
+
+class NoEntryError(Exception):
+    """Raised by an entry for arguments that it has no form for, before it adds to the graph: the op
+    is called on the host."""
+
+
 TABLE: dict[str, Entry] = {}
 """Entries by overload: `aten.add.Tensor`."""
 

@@ -1,24 +1,37 @@
 """Walks an fx graph and applies the table's entry for each node to the values of its arguments.
 
-Whole programs and the bodies of control flow are walked alike. `check_known` collects all ops that
-the table lacks before the walk, and reports them at once with counts and locations.
+Whole programs and the bodies of control flow are walked alike. What the table lacks is called on
+the host (see `host_calls`). `check_known` collects all ops that cannot be, before the walk, and
+reports them at once with counts and locations.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import torch
 
 from anyshape.base.errors import UnsupportedModelError
 from anyshape.base.location import Location
-from anyshape.frontend.aten.calls import TABLE, Call
+from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError
 from anyshape.frontend.aten.dtypes import from_torch
+from anyshape.frontend.aten.host_calls import (
+    ComplexTensor,
+    Dims,
+    has_complex,
+    host_call,
+    is_complex,
+    learn_sizes,
+    real_parts,
+    refusal,
+)
 from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
 from anyshape.frontend.builder.arrays import as_array
 from anyshape.frontend.builder.convert import asarray
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.sym import Dim
 
 
 def target_name(node: Any) -> str:
@@ -28,23 +41,36 @@ def target_name(node: Any) -> str:
 
 
 def check_known(module: Any) -> None:
-    """Refuses a graph with ops that the table lacks, naming all of them."""
+    """Refuses a graph with ops that neither the table has nor torch runs on the host, naming all of
+    them."""
     missing: dict[str, list[str]] = {}
-    for node in _nodes(module):
-        if node.op == "call_function" and target_name(node) not in TABLE:
-            missing.setdefault(target_name(node), []).append(str(location_of(node) or ""))
+    for node in unknown_calls(module):
+        if (why := refusal(node.target)) is not None:
+            what = f"{_name_for_people(node)}, {why}"
+            missing.setdefault(what, []).append(str(location_of(node) or ""))
     if missing:
         fix = "write these parts of the model with other ops, or ask for them to be added"
         raise UnsupportedModelError("the model", missing, fix)
 
 
+def _name_for_people(node: Any) -> str:
+    """With the op that a higher-order one is about."""
+    inner = [each for each in node.args if hasattr(each, "overloadpacket")]
+    return " of ".join((target_name(node), *map(str, inner[:1])))
+
+
 _WRITES_NO_ELEMENT = frozenset({"aten.detach_.default"})
 
 
-def is_walkable(module: Any) -> bool:
-    """Whether the table has all ops of a graph, and none writes into its operands."""
+def unknown_calls(module: Any) -> list[Any]:
+    """The calls of ops that the table lacks."""
     calls = (node for node in _nodes(module) if node.op == "call_function")
-    return all(target_name(node) in TABLE and not _writes(node) for node in calls)
+    return [node for node in calls if target_name(node) not in TABLE]
+
+
+def writes(module: Any) -> bool:
+    """Whether an op of a graph writes into its operands."""
+    return any(_writes(node) for node in _nodes(module) if node.op == "call_function")
 
 
 def _writes(node: Any) -> bool:
@@ -63,9 +89,11 @@ def _nodes(module: Any) -> Iterator[Any]:
 class Walker:
     """The values of one graph's nodes, and the line of the model that the walk has reached."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, dims: Mapping[str, Dim]) -> None:
+        """`dims` are torch's symbols in the sizes of inputs."""
         self.module = module
         self.values: dict[Any, Any] = {}
+        self.dims: Dims = dict(dims)
         self.location: Location | None = None
 
     def run(self) -> None:
@@ -73,10 +101,22 @@ class Walker:
         for node in self.module.graph.nodes:
             if node.op == "call_function":
                 self.location = location_of(node) or self.location
-                args, kwargs = self.argument(node.args), self.argument(node.kwargs)
-                self.values[node] = TABLE[target_name(node)](Call(node), *args, **kwargs)
+                self.values[node] = self._called(node)
             elif node.op == "get_attr":
                 self.values[node] = self._attribute(node.target)
+
+    def _called(self, node: Any) -> Any:
+        entry = TABLE.get(target_name(node))
+        if entry is None or (target_name(node) != "getitem" and has_complex(node)):
+            return host_call(node, self.values, self.dims)
+        args, kwargs = self.argument(node.args), self.argument(node.kwargs)
+        try:
+            value = entry(Call(node), *args, **kwargs)
+        except NoEntryError:
+            return host_call(node, self.values, self.dims)
+        if node.meta.get("unbacked_bindings"):
+            learn_sizes(node, value, self.dims)
+        return value
 
     def results(self) -> list[Any]:
         """What the graph returns, one by one."""
@@ -99,17 +139,25 @@ class Walker:
         part: Any = self.module
         for name in path.split("."):
             part = getattr(part, name)
-        return Body(part) if isinstance(part, torch.fx.GraphModule) else asarray(as_array(part))
+        return Body(part, self.dims) if isinstance(part, torch.fx.GraphModule) else constant(part)
+
+
+def constant(tensor: Any) -> Tensor | ComplexTensor:
+    """A tensor that is part of the program."""
+    if is_complex(tensor):
+        return ComplexTensor(asarray(as_array(real_parts(tensor))))
+    return asarray(as_array(tensor))
 
 
 class Body:
     """A branch or a loop's body: a graph that is walked where it is called."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, dims: Mapping[str, Dim]) -> None:
         self.module = module
+        self.dims = dims
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
-        walker = Walker(self.module)
+        walker = Walker(self.module, self.dims)
         inputs = (node for node in self.module.graph.nodes if node.op == "placeholder")
         walker.values.update(zip(inputs, arguments, strict=True))
         walker.run()

@@ -79,7 +79,7 @@ def graph_with_checks(
     tracer: Tracer, name: str, inputs: Sequence[str], results: Sequence[Tensor]
 ) -> Graph:
     """The finished graph of an outermost region, with the end of its chain as a last result."""
-    values = [tracer.value(result) for result in results]
+    values = tracer.results(results)
     chain = tracer.analysis(RegionChecks)
     if chain.last is None:
         return tracer.builder.graph(name, inputs, values)

@@ -41,11 +41,8 @@ def trace(
     with tracer.active():
         leaves, structure = flatten(_call(function, arguments))
         results = [asarray(cast(ArrayLike, leaf)) for leaf in leaves]
-    values = [tracer.value(result) for result in results]
-    if tracer.token is not None:
-        values.append(tracer.token)  # keeps effects alive; evaluation leaves it out
     inputs = [path for path, _ in parameters.tensors]
-    return TracedFunction(builder.graph(name, inputs, values), structure)
+    return TracedFunction(builder.graph(name, inputs, tracer.results(results)), structure)
 
 
 def _arguments(

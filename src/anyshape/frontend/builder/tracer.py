@@ -92,6 +92,12 @@ class Tracer:
         """The value inside this region; a tensor of a region around it is captured."""
         return tensor.value if tensor.tracer is self else self.capture(self._outer(tensor))
 
+    def results(self, tensors: Sequence[Traced]) -> list[Value]:
+        """What a graph gives: tensors, and the token that keeps effects alive, which evaluation
+        leaves out."""
+        values = [self.value(tensor) for tensor in tensors]
+        return values if self.token is None else [*values, self.token]
+
     def _outer(self, tensor: Traced) -> Value:
         if self.parent is None:
             raise self.refuse(

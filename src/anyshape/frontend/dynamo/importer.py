@@ -15,9 +15,10 @@ from typing import Any
 import torch
 
 from anyshape.frontend.aten.dtypes import from_torch
+from anyshape.frontend.aten.host_calls import ComplexTensor
 from anyshape.frontend.aten.symbols import dim_of_size, is_symbolic
 from anyshape.frontend.aten.walk import Walker, check_known
-from anyshape.frontend.builder.arrays import as_array
+from anyshape.frontend.aten.walk import constant as constant_value
 from anyshape.frontend.builder.checks import graph_with_checks
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.movement import transpose
@@ -26,6 +27,7 @@ from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
 from anyshape.frontend.dynamo.integers import counts_below, signed_symbols
 from anyshape.frontend.imported.program import (
+    ComplexResult,
     FixedResult,
     ImportedProgram,
     Returned,
@@ -50,11 +52,11 @@ def import_fx_graph(module: Any, name: str, constants: Mapping[int, Any]) -> Imp
 class _Importer:
     def __init__(self, module: Any, name: str) -> None:
         self.name = name
-        self.walker = Walker(module)
         self.nodes = [node for node in module.graph.nodes if node.op == "placeholder"]
         self.values = [node.meta["val"] for node in self.nodes]
         symbols = signed_symbols(self.values)
         self.dims = {name: symbol.dim for name, symbol in symbols.items()}
+        self.walker = Walker(module, self.dims)
         scope = FactScope(distinct_names=False)  # torch's names say nothing about equality
         for axis in (axis for symbol in symbols.values() for axis in symbol.axes):
             scope.declare(axis)
@@ -80,7 +82,7 @@ class _Importer:
     def _input(self, number: int, constant: Any) -> Any:
         value = self.values[number]
         if constant is not None:
-            return asarray(as_array(constant))
+            return constant_value(constant)
         if isinstance(value, torch.Tensor):
             shape = tuple(dim_of_size(size, self.dims) for size in value.shape)
             return self._param(
@@ -124,6 +126,8 @@ class _Importer:
     def _returned(self, value: Any, expected: Any) -> Returned:
         if isinstance(value, Tensor):
             return self._tensor(value, expected)
+        if isinstance(value, ComplexTensor):
+            return ComplexResult(self._result(value.parts))
         if isinstance(value, Dim) and value.constant is None:
             return SizeResult(self._result(asarray(value)))
         return FixedResult(value.constant if isinstance(value, Dim) else value)

@@ -73,8 +73,15 @@ class FixedResult:
     value: object
 
 
+@dataclass(frozen=True, slots=True)
+class ComplexResult:
+    """A leaf of complex numbers: a result of the graph whose last axis has their two parts."""
+
+    result: int
+
+
 Source = UserInput | SizeInput | StateInput
-Returned = TensorResult | StridedResult | SizeResult | FixedResult
+Returned = TensorResult | StridedResult | ComplexResult | SizeResult | FixedResult
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,13 @@ from anyshape.frontend.imported.example import path_text
 from anyshape.frontend.imported.program import ImportedModel
 from anyshape.frontend.torch_export.containers import example_of
 from anyshape.frontend.torch_export.export_errors import failing_example
-from anyshape.frontend.torch_export.exporter import Exporter, simplified
+from anyshape.frontend.torch_export.exporter import Exporter
 from anyshape.frontend.torch_export.guards import program_guards, was_traced_here
 from anyshape.frontend.torch_export.importer import import_exported
 from anyshape.frontend.torch_export.naming import naming_of, user_inputs
 from anyshape.frontend.torch_export.questions import recorded_questions
 from anyshape.frontend.torch_export.saved_guards import saved_guards
+from anyshape.frontend.torch_export.simplify import simplified
 
 Axes = Mapping[str, Any]
 Names = Mapping[str, str]
@@ -81,7 +82,7 @@ def capture_program(
     guards = program_guards(program) if was_traced_here(program) else saved_guards(program, sizes)
     naming = naming_of(program, named, names, torch_ranges=True)
     with recorded_questions(named=False) as asked:
-        functional = simplified(program)
+        functional = simplified(program, asked)
     guards += asked.guards
     imported = import_exported(functional, "model", naming, guards, share=share)
     return ImportedModel(imported, CallSignature(parameters, example))

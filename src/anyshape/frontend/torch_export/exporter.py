@@ -14,22 +14,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
-from warnings import catch_warnings
 
 import torch
 import torch.export._trace
 from torch.export import Dim as TorchDim
-from torch.fx.experimental import _config as symbolic_config
 
 from anyshape.base.errors import AnyshapeError, AxisDeclarationError
 from anyshape.base.location import Location
-from anyshape.frontend.aten.not_decomposed import NOT_DECOMPOSED
-from anyshape.frontend.aten.walk import is_walkable
 from anyshape.frontend.imported.axes import NamedAxes
 from anyshape.frontend.imported.call_signature import Parameters
 from anyshape.frontend.imported.example import Example
@@ -59,6 +55,7 @@ from anyshape.frontend.torch_export.questions import (
     recorded_questions,
 )
 from anyshape.frontend.torch_export.shapes_argument import check_dynamic_shapes
+from anyshape.frontend.torch_export.simplify import any_size, simplified
 from anyshape.sym import Axis, Symbol
 
 ExampleCall = tuple[tuple[Any, ...], dict[str, Any]]
@@ -211,11 +208,11 @@ def _export(
     args, kwargs = call
     try:
         with record as asked:
-            with torch.no_grad(), _any_size(), _symbolic_flags(), _named(module, kwargs), _quiet():
+            with torch.no_grad(), any_size(), _symbolic_flags(), _named(module, kwargs), _quiet():
                 exported = torch.export.export(
                     module, args, kwargs, dynamic_shapes=shapes, strict=False
                 )
-            return Export(simplified(exported), asked)
+            return Export(simplified(exported, asked), asked)
     except SizeTakenError:
         raise
     except Exception as error:
@@ -271,12 +268,6 @@ def _nothing(*_: object, **__: object) -> None:
     """In place of `print`."""
 
 
-def _any_size() -> AbstractContextManager[None]:
-    """Within, torch does not specialize on sizes 0 and 1."""
-    config: Any = symbolic_config
-    return config.patch(backed_size_oblivious=True)
-
-
 def _dynamic_shapes(module: Any, call: ExampleCall, example: Example, named: NamedAxes) -> Any:
     """torch's description of what is dynamic, built like the inputs."""
     axes = {axis.name: axis for axis in named.axes}
@@ -293,17 +284,3 @@ def _hint(name: str, axes: Mapping[str, Axis]) -> Any:
     axis = axes.get(name, Axis("any"))
     auto: Any = TorchDim.AUTO
     return auto(min=axis.min, max=axis.max)
-
-
-def simplified(program: Any) -> Any:
-    """The program in ops of the importer's table, none of which writes into its operands. Most are
-    so already. torch decomposes the others and makes them functional, which traces all of it
-    again and takes longer than the export."""
-    if is_walkable(program.graph_module):
-        return program
-    table: dict[Any, Callable[..., Any]] = torch.export.default_decompositions()
-    for op in [op for op in table if str(op) in NOT_DECOMPOSED]:
-        del table[op]
-    quiet = catch_warnings(action="ignore", category=FutureWarning)  # of torch, about itself
-    with torch.no_grad(), _any_size(), quiet:
-        return program.run_decompositions(table)

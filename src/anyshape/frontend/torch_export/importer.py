@@ -10,8 +10,9 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from anyshape.base.errors import AxisDeclarationError, AxisNameConflictError
 from anyshape.frontend.aten.dtypes import from_torch
+from anyshape.frontend.aten.host_calls import ComplexTensor, is_complex
 from anyshape.frontend.aten.symbols import dim_of_size
-from anyshape.frontend.aten.walk import Walker, check_known, location_of
+from anyshape.frontend.aten.walk import Walker, check_known, constant, location_of
 from anyshape.frontend.builder.arrays import as_array
 from anyshape.frontend.builder.checks import graph_with_checks
 from anyshape.frontend.builder.convert import asarray
@@ -26,6 +27,7 @@ from anyshape.frontend.imported.conditions import (
     require,
 )
 from anyshape.frontend.imported.program import (
+    ComplexResult,
     FixedResult,
     ImportedProgram,
     Returned,
@@ -71,7 +73,7 @@ class _Importer:
         for axis in naming.named.axes:
             scope.declare(axis)
         self.builder = Builder(scope)
-        self.walker = Walker(program.graph_module)
+        self.walker = Walker(program.graph_module, naming.dims)
         self.tracer = Tracer(name, self.builder, Tensor, locate=lambda: self.walker.location)
         self.inputs: list[str] = []
         self.sources: list[Source] = []
@@ -129,13 +131,15 @@ class _Importer:
         """A parameter, a buffer, or a tensor that the model's code made."""
         known, made = self.program.state_dict, self.program.constants
         value = known[spec.target] if spec.target in known else made[spec.target]
+        if is_complex(value):
+            return constant(value.clone())
         array = as_array(value)
         if spec.target in self.signature.buffers_to_mutate.values():
             self.state[spec.target] = array.copy()
             return self._param(node.name, value, StateInput(spec.target), {})
-        constant = self.builder.constant(array if self.share else array.copy())
-        self.constants[spec.target] = constant.node.attrs_as(ConstantAttrs).value
-        return self.tracer.tensor(constant)
+        weight = self.builder.constant(array if self.share else array.copy())
+        self.constants[spec.target] = weight.node.attrs_as(ConstantAttrs).value
+        return self.tracer.tensor(weight)
 
     # --- conditions ---------------------------------------------------------------------------
 
@@ -211,6 +215,8 @@ class _Importer:
     def _returned(self, value: Any) -> Returned:
         if isinstance(value, Tensor):
             return TensorResult(self._result(value))
+        if isinstance(value, ComplexTensor):
+            return ComplexResult(self._result(value.parts))
         if isinstance(value, Dim):
             return SizeResult(self._result(asarray(value)))
         return FixedResult(value)

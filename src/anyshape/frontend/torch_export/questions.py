@@ -64,6 +64,11 @@ class Questions:
     def guards(self) -> list[Guard]:
         return list(self.asked.values())
 
+    def forget_all_but(self, asked: Mapping[str, Guard]) -> None:
+        """As if no more had been asked."""
+        for text in self.asked.keys() - asked.keys():
+            del self.asked[text]
+
 
 @contextmanager
 def recorded_questions(

@@ -12,14 +12,13 @@ from functools import reduce
 from itertools import product
 from operator import add
 
-from anyshape.frontend.aten.calls import TABLE, Call, entry, in_wide
+from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError, entry, in_wide
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.dot import matmul
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.movement import expand_dims, moveaxis
 from anyshape.frontend.builder.tensor import Tensor
-from anyshape.frontend.builder.tracer import active
 from anyshape.sym import Dim
 
 
@@ -38,7 +37,7 @@ def convolution(
 ) -> Tensor:
     """Channels are the second axis of `x`, and the first two of `weight`."""
     if transposed:
-        raise active().refuse("a transposed convolution", "write it as a product and a sum")
+        raise NoEntryError
     stride, padding, dilation = (_each(x.ndim - 2, given) for given in (stride, padding, dilation))
     padded = assemble.pad(x, [(0, 0), (0, 0), *((width, width) for width in padding)])
     moved = _moved(padded, weight, stride, dilation)

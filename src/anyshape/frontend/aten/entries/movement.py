@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.aten.calls import Call, NoEntryError, entry
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder import movement as mv
 from anyshape.frontend.builder.axes import Size, normal_axes, normal_axis
@@ -191,9 +191,7 @@ def slice_scatter(
 ) -> Tensor:
     """The parts around the slice, and the source between them."""
     if step != 1:
-        raise active().refuse(
-            f"a slice with step {step} is written to", "write to the elements with torch.scatter"
-        )
+        raise NoEntryError
     axis = normal_axis(dim, x.ndim)
     before = getitem(x, (*(slice(None),) * axis, slice(0, start or 0)))
     stop = before.shape[axis] + source.shape[axis]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.aten.calls import Call, NoEntryError, entry
 from anyshape.frontend.builder import compound
 from anyshape.frontend.builder.dot import grouped_dot, matmul
 from anyshape.frontend.builder.movement import matrix_transpose
 from anyshape.frontend.builder.tensor import Tensor
-from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import DType
 
 
@@ -55,8 +54,5 @@ def grouped_mm(
 ) -> Tensor:
     """Rows of `x` in groups; torch's other forms (both of rank 2, or 3) are not taken."""
     if offsets is None or bias is not None or (x.ndim, weight.ndim) != (2, 3):
-        raise active().refuse(
-            f"a grouped product of ranks {x.ndim} and {weight.ndim}",
-            "pass x[tokens, k], weight[groups, k, n] and offsets[groups]",
-        )
+        raise NoEntryError
     return call.operand(grouped_dot(x, weight, offsets))

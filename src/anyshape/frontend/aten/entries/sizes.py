@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from anyshape.frontend.aten.calls import TABLE, Call, entry
+from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError, entry
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tensor import Tensor
@@ -38,10 +38,13 @@ def sym_storage_offset(call: Call, x: Tensor) -> int:
 
 @entry("aten._local_scalar_dense.default", "aten.item.default")
 def item(call: Call, x: Tensor) -> Dim | Tensor:
-    """A float may stay a tensor of rank 0, since only elements depend on it."""
+    """A float may stay a tensor of rank 0, since only elements depend on it. An integer that data
+    decide is a size that the graph computes."""
     if x.dtype.is_float:
         return x.reshape(())
     sizes = sizes_in(active().value(x))
+    if sizes is None and x.dtype.is_integer:
+        raise NoEntryError
     if sizes is None:
         problem = f"the model's code takes a number out of a tensor of {x.dtype}"
         fix = "keep it a tensor instead of calling .item() or int(), or compute it from sizes"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.aten.calls import Call, NoEntryError, entry
 from anyshape.frontend.builder import source
 from anyshape.frontend.builder.axes import Size
 from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to
 from anyshape.frontend.builder.tensor import Tensor
-from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import i64
 from anyshape.sym import Dim
 
@@ -43,10 +42,10 @@ def ones(call: Call, size: Sequence[Size], **_: Any) -> Tensor:
 
 @entry("aten.arange.start_step")
 def arange(call: Call, start: Any, end: Any, step: Any = 1, **_: Any) -> Tensor:
-    if all(isinstance(bound, (int, Dim)) for bound in (start, end)) and step == int(step):
+    whole = isinstance(step, (int, float)) and step == int(step)
+    if whole and all(isinstance(bound, (int, Dim)) for bound in (start, end)):
         return call.operand(source.arange(start, end, int(step)))  # wraps, as torch's does
     if any(isinstance(bound, (Dim, Tensor)) for bound in (start, end, step)):
-        problem = f"arange with step {step} between bounds that depend on sizes"
-        raise active().refuse(problem, "count with integers, then multiply")
+        raise NoEntryError
     count = -int(-(end - start) // step)
     return cast_to(source.iota(count, 0, i64), call.dtype) * step + start

@@ -1,0 +1,296 @@
+"""Ops without an entry in the table, as calls of torch's own kernels.
+
+What such a call gives is what torch's meta kernel said of it (`node.meta["val"]`): sizes that are
+arithmetic of axes stay so, all others are for the call to decide, as are those that torch itself
+left open. Each call compares (`ops/torch_call.py`), so it does not matter what the meta kernel
+asked about the example's sizes.
+
+Our dtypes have no complex numbers. A complex tensor is a real one with a last axis of two here, and
+every op that takes or gives one is called this way, known to the table or not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import torch
+
+from anyshape.base.errors import UnsupportedModelError
+from anyshape.frontend.aten.dtypes import from_torch
+from anyshape.frontend.aten.symbols import dim_of
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import Tracer, active
+from anyshape.ir.attrs import NO_ATTRS
+from anyshape.ir.node import Value
+from anyshape.ir.types import DType, bool_, f32, f64
+from anyshape.ops.torch_call import TorchCallAttrs
+from anyshape.sym import Dim, Equal
+
+Dims = dict[str, Dim]
+"""torch's symbols as dims; those that the graph computes are added where they are."""
+
+_PARTS: Mapping[Any, DType] = {torch.complex64: f32, torch.complex128: f64}
+
+
+@dataclass(frozen=True, slots=True)
+class ComplexTensor:
+    """A complex tensor by its parts, which are the last axis of a real one."""
+
+    parts: Tensor
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return self.parts.shape[:-1]
+
+    @property
+    def ndim(self) -> int:
+        return self.parts.ndim - 1
+
+
+def is_complex(value: Any) -> bool:
+    """Whether an array, a tensor or the parts of one are complex numbers."""
+    return isinstance(value, torch.Tensor) and value.dtype in _PARTS
+
+
+def real_parts(tensor: Any) -> Any:
+    """The real tensor with a last axis of two that stands for a complex one."""
+    return torch.view_as_real(tensor.detach().resolve_conj())
+
+
+# --- which ops ------------------------------------------------------------------------------------
+
+
+def refusal(target: Any) -> str | None:
+    """Why an op cannot be called on the host."""
+    schema = getattr(target, "_schema", None)
+    if schema is None or not hasattr(target, "overloadpacket"):
+        return "which is no op of torch"
+    if schema.is_mutable:
+        return "which writes into its operands"
+    dispatcher: Any = getattr(torch, "_C")  # noqa: B009 - torch has no types for it
+    if not dispatcher._dispatch_has_computed_kernel_for_dispatch_key(target.name(), "CPU"):
+        return "which has no kernel for the CPU"
+    return None
+
+
+def has_complex(node: Any) -> bool:
+    """Whether a node computes with complex tensors; one that gives no tensor asks for sizes."""
+    gives = [leaf for leaf in _leaves(node.meta.get("val")) if isinstance(leaf, torch.Tensor)]
+    taken = (argument.meta.get("val") for argument in node.all_input_nodes)
+    leaves = (leaf for value in taken for leaf in _leaves(value))
+    return bool(gives) and any(map(is_complex, (*gives, *leaves)))
+
+
+_OWN_NAMESPACES = frozenset({"aten", "prims", "quantized", "quantized_decomposed", "torchvision"})
+
+
+def _has_effect(target: Any) -> bool:
+    """Whether an op depends on more than its operands; nobody knows whether a custom one does."""
+    return (
+        torch.Tag.nondeterministic_seeded in target.tags
+        or target.namespace not in _OWN_NAMESPACES
+        or not target._schema.returns
+    )
+
+
+# --- the call -------------------------------------------------------------------------------------
+
+
+def host_call(node: Any, values: Mapping[Any, Any], dims: Dims) -> Any:
+    """The results of a node, as the table's entries give them."""
+    _check_layout(node)
+    writer = _Writer(node, values)
+    text = writer.call_text()
+    results = list(_declared(node.meta.get("val"), dims))
+    attrs = TorchCallAttrs(
+        str(node.target),
+        text,
+        tuple(result.dtype for result in results),
+        tuple(result.shape for result in results),
+        tuple(writer.sizes),
+    )
+    made = iter(_emitted(node, writer.operands, attrs))
+    returned = _returned(node.meta.get("val"), made)
+    learn_sizes(node, returned, dims)
+    return returned
+
+
+def _emitted(node: Any, operands: Sequence[Tensor], attrs: TorchCallAttrs) -> Sequence[Tensor]:
+    tracer = active()
+    values = [tracer.value(operand) for operand in operands]
+    if not _has_effect(node.target):
+        return tracer.node("torch_call", values, attrs)
+    if tracer.parent is not None:
+        fix = "call it outside of the branch or loop, and pass what it gives"
+        raise tracer.refuse(f"{node.target} inside a branch or loop", fix)
+    *results, after = tracer.node("torch_effect", [_token(tracer), *values], attrs)
+    tracer.token = after.value
+    return results
+
+
+def _token(tracer: Tracer) -> Value:
+    return tracer.token or tracer.node("token", (), NO_ATTRS)[0].value
+
+
+_READS_MEMORY = frozenset({"as_strided", "as_strided_copy", "as_strided_scatter"})
+"""Ops whose results depend on how their operand lies in memory."""
+
+
+def _check_layout(node: Any) -> None:
+    """Operands lie row by row here, and must do so for torch."""
+    if node.target.overloadpacket.__name__ not in _READS_MEMORY:
+        return
+    operand = node.args[0].meta["val"]
+    ends = [math.prod(_hints(operand.shape[i + 1 :])) for i in range(operand.dim())]
+    if [*_hints(operand.stride()), *_hints([operand.storage_offset()])] != [*ends, 0]:
+        fix = "call .contiguous() before"
+        raise active().refuse(f"{node.target} of a tensor that is not contiguous", fix)
+
+
+def _hints(sizes: Any) -> list[int]:
+    """The sizes of the example that torch traced with."""
+    return [int(size.node.hint) if hasattr(size, "node") else int(size) for size in sizes]
+
+
+@dataclass
+class _Writer:
+    """The text of a call's arguments, and the operands and sizes that it mentions."""
+
+    node: Any
+    values: Mapping[Any, Any]
+    operands: list[Tensor] = field(default_factory=list[Tensor])
+    sizes: list[Dim] = field(default_factory=list[Dim])
+
+    def call_text(self) -> str:
+        positional = [self._text(argument) for argument in self.node.args]
+        named = [f"{name}={self._text(value)}" for name, value in self.node.kwargs.items()]
+        return ", ".join((*positional, *named))
+
+    def _text(self, argument: Any) -> str:
+        if isinstance(argument, torch.fx.Node):
+            is_tensor = isinstance(argument.meta.get("val"), torch.Tensor)
+            return self._value(self.values[argument], is_tensor=is_tensor)
+        if isinstance(argument, (list, tuple)):
+            return f"[{', '.join(self._text(item) for item in cast(Sequence[Any], argument))}]"
+        if isinstance(argument, torch.device):
+            return f"device('{argument}')"
+        if isinstance(argument, (torch.dtype, torch.layout, torch.memory_format)):
+            return str(argument)
+        return self._value(argument, is_tensor=False)
+
+    def _value(self, value: Any, *, is_tensor: bool) -> str:
+        if isinstance(value, Tensor):
+            return self._operand(value) if is_tensor else f"item({self._operand(value)})"
+        if isinstance(value, ComplexTensor):
+            return f"as_complex({self._operand(value.parts)})"
+        if isinstance(value, Dim):
+            return str(value.constant) if value.constant is not None else self._size(value)
+        if isinstance(value, (list, tuple)):
+            items = cast(Sequence[Any], value)
+            return f"[{', '.join(self._value(item, is_tensor=True) for item in items)}]"
+        if isinstance(value, complex):
+            return f"complex({value.real!r}, {value.imag!r})"
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return repr(value)
+        what = f"{self.node.target} with a {type(value).__name__}"
+        raise UnsupportedModelError("the model", {what: [""]}, "leave that argument out")
+
+    def _operand(self, value: Tensor) -> str:
+        known = [operand.value for operand in self.operands]  # tensors themselves compare elements
+        if value.value not in known:
+            self.operands.append(value)
+            return f"x{len(known)}"
+        return f"x{known.index(value.value)}"
+
+    def _size(self, size: Dim) -> str:
+        if size not in self.sizes:
+            self.sizes.append(size)
+        return f"n{self.sizes.index(size)}"
+
+
+# --- results --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    dtype: DType
+    shape: tuple[Dim | None, ...]
+
+
+def _declared(value: Any, dims: Dims) -> Iterator[_Declared]:
+    """The arrays that a call gives, as `ops/torch_kernels` makes them of torch's results."""
+    for leaf in _leaves(value):
+        if isinstance(leaf, torch.Tensor):
+            shape = tuple(_dim(size, dims) for size in leaf.shape)
+            if is_complex(leaf):
+                yield _Declared(_PARTS[leaf.dtype], (*shape, Dim.of(2)))
+            else:
+                yield _Declared(from_torch(leaf.dtype), shape)
+        elif isinstance(leaf, (torch.SymInt, int)) and not isinstance(leaf, bool):
+            yield from [_Declared(bool_, (None, Dim.of(0)))] * 2
+        else:
+            yield _Declared(bool_ if isinstance(leaf, (bool, torch.SymBool)) else f64, ())
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for item in cast(Sequence[Any], value):
+            yield from _leaves(item)
+    elif value is not None:
+        yield value
+
+
+def _returned(value: Any, made: Iterator[Tensor]) -> Any:
+    """The results in torch's containers."""
+    if isinstance(value, (list, tuple)):
+        return [_returned(item, made) for item in cast(Sequence[Any], value)]
+    if value is None:
+        return None
+    if isinstance(value, torch.Tensor):
+        return ComplexTensor(next(made)) if is_complex(value) else next(made)
+    if isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool):
+        return next(made).shape[0] - next(made).shape[0]
+    return next(made)
+
+
+# --- sizes ----------------------------------------------------------------------------------------
+
+
+def _dim(size: Any, dims: Dims) -> Dim | None:
+    """None for a size that the call decides."""
+    if not hasattr(size, "node"):
+        return Dim.of(int(size))
+    try:
+        return dim_of(size.node.expr, dims)
+    except (KeyError, UnsupportedModelError):
+        return None
+
+
+def learn_sizes(node: Any, value: Any, dims: Dims) -> None:
+    """Sizes that a node decides: torch's symbol for one is its dim from now on, and where torch
+    knows of two that they belong together they are required to."""
+    for dim, size in _sizes(value, node.meta.get("val")):
+        expression = size.node.expr
+        if expression.is_Symbol and expression.name not in dims:
+            dims[expression.name] = dim
+    for dim, size in _sizes(value, node.meta.get("val")):
+        theirs = _dim(size, dims)
+        if theirs is not None and theirs != dim:
+            why = f"{node.target}: sizes that torch takes to be the same"
+            active().require(Equal(dim, theirs), why)
+
+
+def _sizes(value: Any, known: Any) -> Iterator[tuple[Dim, Any]]:
+    """Our sizes of a node's results with torch's symbolic ones."""
+    if isinstance(known, (list, tuple)):
+        for pair in zip(value, cast(Sequence[Any], known), strict=False):
+            yield from _sizes(*pair)
+    elif isinstance(known, torch.Tensor) and hasattr(value, "shape"):
+        sizes: Any = known.shape
+        pairs = zip(value.shape, sizes, strict=False)
+        yield from ((dim, size) for dim, size in pairs if hasattr(size, "node"))
+    elif isinstance(known, torch.SymInt) and isinstance(value, Dim):
+        yield value, known

@@ -1,0 +1,80 @@
+"""An exported program in ops that can be imported: those of the table, or calls of torch's kernels.
+
+Most programs are so already. Where one is not, torch decomposes ops and makes the program
+functional, which traces all of it again and takes longer than the export. What the table has stays
+whole. An op whose parts are not all in the table stays whole, too: one call of its own kernel does
+what several calls of its parts would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from contextlib import AbstractContextManager
+from typing import Any
+from warnings import catch_warnings
+
+import torch
+from torch.fx.experimental import _config as symbolic_config
+
+from anyshape.frontend.aten.calls import TABLE
+from anyshape.frontend.aten.host_calls import refusal
+from anyshape.frontend.aten.walk import unknown_calls, writes
+from anyshape.frontend.torch_export.questions import Questions
+
+Decompositions = dict[Any, Callable[..., Any]]
+
+_ASK_ABOUT_SIZES = frozenset({"aten.isin.Tensor_Tensor"})
+"""Ops whose decompositions choose between ways to compute the same by sizes."""
+
+
+def any_size() -> AbstractContextManager[None]:
+    """Within, torch does not specialize on sizes 0 and 1."""
+    config: Any = symbolic_config
+    return config.patch(backed_size_oblivious=True)
+
+
+def simplified(program: Any, questions: Questions) -> Any:
+    """The program in ops that can be imported, none of which writes into its operands. Questions of
+    decompositions that are not taken in the end are forgotten."""
+    unknown = {node.target for node in unknown_calls(program.graph_module)}
+    writing = writes(program.graph_module)
+    if not unknown and not writing:
+        return program
+    table: Decompositions = torch.export.default_decompositions()
+    _keep_whole(table, [op for op in table if str(op) in TABLE or str(op) in _ASK_ABOUT_SIZES])
+    while writing or any(_is_decomposed(op, table) for op in unknown):
+        before = dict(questions.asked)
+        decomposed = _decomposed(program, table)
+        names = _origins_of_unknown(decomposed)
+        whole = [op for op in table if str(op) in names and refusal(op) is None]
+        if not whole:
+            return decomposed
+        _keep_whole(table, whole)
+        questions.forget_all_but(before)
+    return program
+
+
+def _keep_whole(table: Decompositions, ops: Iterable[Any]) -> None:
+    for op in ops:
+        del table[op]
+
+
+def _is_decomposed(op: Any, table: Decompositions) -> bool:
+    """Whether torch takes an op apart with this table. Views that are written in terms of others
+    are, whatever the table says."""
+    schema = getattr(op, "_schema", None)
+    if op in table or schema is None:
+        return op in table
+    return any(a.alias_info is not None for a in schema.arguments) and op._can_decompose()
+
+
+def _decomposed(program: Any, table: Decompositions) -> Any:
+    quiet = catch_warnings(action="ignore", category=FutureWarning)  # of torch, about itself
+    with torch.no_grad(), any_size(), quiet:
+        return program.run_decompositions(dict(table))
+
+
+def _origins_of_unknown(program: Any) -> Set[str]:
+    """The ops that the program's unknown ones are parts of."""
+    sources = (node.meta.get("from_node") for node in unknown_calls(program.graph_module))
+    return {str(source[-1].target) for source in sources if source}

@@ -1,0 +1,343 @@
+"""Ops of torch at sizes that were not captured, 0 and 1 among them, against eager.
+
+Each case says which ops are left to torch's own kernels: none where the table has the op, or torch
+decomposes it into those that the table has. A form of ours may take the place of a host op at any
+time, so the test asserts that no others are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as fn
+
+import anyshape as ash
+from anyshape.base.errors import AnyshapeError
+from anyshape.ops.torch_call import TorchCallAttrs
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # that torch computes is said; torch warns, too
+
+Make = Callable[[int, int], Any]
+SIZES = ((4, 6), (1, 1), (0, 5), (7, 11), (2, 1))
+
+
+def floats(n: int, m: int) -> Any:
+    return torch.randn(n, m)
+
+
+def integers(n: int, m: int) -> Any:
+    return torch.randint(0, 5, (n, m))
+
+
+def images(n: int, m: int) -> Any:
+    return torch.randn(n, 4, 8, m + 3)
+
+
+def symmetric(x: Any) -> Any:
+    return x @ x.mT + 4 * torch.eye(x.shape[0])
+
+
+def _written_with_gaps(x: Any) -> Any:
+    y = x.clone()
+    y[:, ::2] = 0.5
+    return y
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    function: Callable[[Any], Any]
+    host: frozenset[str]  # what torch computes, without `aten.`
+    make: Make = floats
+
+
+def case(name: str, function: Callable[[Any], Any], *host: str, make: Make = floats) -> Case:
+    return Case(name, function, frozenset(host), make)
+
+
+CASES = (
+    case("cummax", lambda x: x.cummax(1), "cummax.default"),
+    case("cumprod", lambda x: x.cumprod(0), "cumprod.default"),
+    case("logcumsumexp", lambda x: x.logcumsumexp(1), "logcumsumexp.default"),
+    case("kthvalue", lambda x: x.kthvalue(1, 1), "kthvalue.default"),
+    case("median", lambda x: x.median(1), "median.dim"),
+    case("nanmedian", lambda x: x.nanmedian(), "nanmedian.default"),
+    case("mode", lambda x: x.mode(1), "mode.default", make=integers),
+    case("var_mean", lambda x: torch.var_mean(x, 1), "var_mean.dim"),
+    case("atan2", lambda x: torch.atan2(x, x + 1), "atan2.default"),
+    case("hypot", lambda x: torch.hypot(x, x - 1), "hypot.default"),
+    case("copysign", lambda x: torch.copysign(x.abs(), x), "copysign.Tensor"),
+    case("round", lambda x: x.round(decimals=1), "round.decimals"),
+    case("shifts", lambda x: (x << 2) + (x >> 1), "__lshift__.Scalar", "__rshift__.Scalar",
+         make=integers),
+    case("special", lambda x: torch.special.i0(x) + torch.lgamma(x), "special_i0.default",
+         "lgamma.default"),
+    case("erfinv", lambda x: torch.erfinv(x.tanh()), "erfinv.default"),
+    case("renorm", lambda x: x.renorm(2, 0, 1.0)),
+    case("histc", lambda x: torch.histc(x, 5, -1, 1)),
+    case("count_nonzero", lambda x: x.count_nonzero(1), make=integers),
+    case("isin", lambda x: torch.isin(x, torch.tensor([1, 3])), "isin.Tensor_Tensor",
+         make=integers),
+    case("bucketize", lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0])), "bucketize.Tensor"),
+    case("searchsorted", lambda x: torch.searchsorted(x.sort(1)[0], x), "searchsorted.Tensor"),
+    case("masked_select", lambda x: x.masked_select(x > 0) * 2, "masked_select.default"),
+    case("masked_scatter", lambda x: x.masked_scatter(x > 0, x + 1), "masked_scatter.default"),
+    case("unique", lambda x: torch.unique(x, return_counts=True, return_inverse=True),
+         "_unique2.default", make=integers),
+    case("bincount", lambda x: torch.bincount(x.flatten(), minlength=3) + 1, "bincount.default",
+         make=integers),
+    case("repeat_interleave", lambda x: x.flatten().repeat_interleave(x.flatten()),
+         "repeat_interleave.Tensor", "repeat_interleave.self_Tensor", make=integers),
+    case("one_hot", lambda x: fn.one_hot(x, 7), "one_hot.default", make=integers),
+    case("scatter_reduce", lambda x: torch.zeros(x.shape[0], 5).scatter_reduce(
+        1, x, x.float(), "amax"), "scatter_reduce.two", make=integers),
+    case("diagonal", lambda x: x.diagonal() * 2, "diagonal.default"),
+    case("unfold", lambda x: x.unfold(1, 1, 1) * 2, "unfold.default"),
+    case("view of another dtype", lambda x: x.view(torch.int32) + 1, "view.dtype"),
+    case("as_strided", lambda x: (x + 1).as_strided((1,), (1,)), "as_strided.default"),
+    case("arange", lambda x: torch.arange(0, x.shape[1], 0.5), "arange.start_step"),
+    case("cdist", lambda x: torch.cdist(x, x + 1), "cdist.default"),
+    case("pdist", fn.pdist, "_pdist_forward.default", "pdist.default"),
+    case("embedding_bag", lambda x: fn.embedding_bag(x, torch.ones(5, 3)),
+         "embedding_bag.padding_idx", "arange.start_step", make=integers),
+    case("qr", lambda x: torch.linalg.qr(x)[1].abs(), "linalg_qr.default"),
+    case("inv", lambda x: torch.linalg.inv(symmetric(x)), "linalg_inv.default"),
+    case("cholesky", lambda x: torch.linalg.cholesky(symmetric(x)), "linalg_cholesky.default"),
+    case("svd", torch.linalg.svdvals, "linalg_svdvals.default"),
+    case("det", lambda x: torch.linalg.det(symmetric(x)), "linalg_det.default"),
+    case("rfft", lambda x: torch.fft.rfft(x, dim=1).abs(), "fft_rfft.default", "abs.default"),
+    case("irfft", lambda x: torch.fft.irfft(torch.fft.rfft(x, dim=1), dim=1), "fft_rfft.default",
+         "fft_irfft.default"),
+    case("fft of complex", lambda x: torch.fft.fft(torch.fft.fft(x), dim=0).real,
+         "fft_fft.default", "view_as_real.default", "real.default"),
+    case("a complex result", torch.fft.fft, "fft_fft.default"),
+    case("polar", lambda x: torch.view_as_real(torch.polar(x.abs(), x) * torch.polar(x, x)),
+         "polar.default", "mul.Tensor", "view_as_real.default"),
+    case("item", lambda x: x * x.argmax().item(), "item.default", "_local_scalar_dense.default"),
+    case("negative item", lambda x: x + x[0, 0].to(torch.int64).sub(5).item(), "item.default",
+         "_local_scalar_dense.default"),
+    case("write to a slice with gaps", _written_with_gaps, "slice_scatter.default"),
+    case("max_pool", lambda x: fn.max_pool2d(x, 2), "max_pool2d.default", make=images),
+    case("max_pool with indices", lambda x: fn.max_pool2d(x, 2, return_indices=True),
+         "max_pool2d_with_indices.default", make=images),
+    case("avg_pool", lambda x: fn.avg_pool2d(x, 2), "avg_pool2d.default", make=images),
+    case("adaptive_avg_pool", lambda x: fn.adaptive_avg_pool2d(x, (2, 3)),
+         "adaptive_avg_pool2d.default", make=images),
+    case("adaptive_max_pool", lambda x: fn.adaptive_max_pool2d(x, (2, 3)),
+         "adaptive_max_pool2d.default", make=images),
+    case("nearest", lambda x: fn.interpolate(x, scale_factor=2), "upsample_nearest2d.vec",
+         make=images),
+    case("bilinear", lambda x: fn.interpolate(x, scale_factor=1.5, mode="bilinear"),
+         "upsample_bilinear2d.vec", make=images),
+    case("bicubic", lambda x: fn.interpolate(x, size=(5, 6), mode="bicubic"), make=images),
+    case("area", lambda x: fn.interpolate(x, size=(5, 6), mode="area"),
+         "adaptive_avg_pool2d.default", make=images),
+    case("group_norm", lambda x: fn.group_norm(x, 2), "group_norm.default", make=images),
+    case("instance_norm", fn.instance_norm, "instance_norm.default", make=images),
+    case("grid_sample", lambda x: fn.grid_sample(
+        x, x.permute(0, 2, 3, 1)[..., :2].tanh(), align_corners=False),
+        "grid_sampler.default", make=images),
+    case("conv_transpose", lambda x: fn.conv_transpose2d(x, torch.ones(4, 2, 3, 3), stride=2),
+         "convolution.default", "conv_transpose2d.input", make=images),
+    case("reflection", lambda x: fn.pad(x, (1, 1, 1, 1), mode="reflect"), make=images),
+)  # fmt: skip
+
+
+class Calls(torch.nn.Module):
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any) -> Any:
+        return self.function(x)
+
+
+def compiled(function: Callable[[Any], Any], x: Any, **options: Any) -> Any:
+    axes = {3: "n", 5: "m", 8: None}  # of `floats`, and the last axis of `images`
+    names = tuple(axes.get(size) for size in x.shape[:-1])
+    return ash.compile(Calls(function), (x,), axes={"x": (*names, "m")}, **options)
+
+
+def flat(results: Any) -> Iterator[Any]:
+    if isinstance(results, (tuple, list)):
+        for item in results:
+            yield from flat(item)
+    else:
+        yield results
+
+
+def host_ops(model: Any) -> set[str]:
+    attrs = (node.attrs for node in model.executable.source.nodes())
+    return {a.target.removeprefix("aten.") for a in attrs if isinstance(a, TorchCallAttrs)}
+
+
+def assert_same(ours: Any, theirs: Any) -> None:
+    for found, wanted in zip(flat(ours), flat(theirs), strict=True):
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4, equal_nan=True)
+
+
+def assert_like_eager(model: Any, function: Callable[[Any], Any], x: Any) -> None:
+    try:
+        wanted = function(x)
+    except (RuntimeError, IndexError):  # torch refuses these sizes: so do we
+        with pytest.raises(AnyshapeError):
+            model(x)
+        return
+    assert_same(model(x), wanted)
+
+
+@pytest.mark.parametrize("each", CASES, ids=lambda each: each.name)
+def test_ops_at_other_sizes(each: Case) -> None:
+    torch.manual_seed(0)
+    model = compiled(each.function, each.make(3, 5), executor="reference")
+    assert host_ops(model) <= each.host
+    for sizes in SIZES:
+        assert_like_eager(model, each.function, each.make(*sizes))
+
+
+NATIVE = ("cummax", "unique", "masked_select", "rfft", "item", "bincount", "a complex result")
+
+
+@pytest.mark.parametrize(
+    "each", [each for each in CASES if each.name in NATIVE], ids=lambda each: each.name
+)
+def test_ops_between_native_code(each: Case) -> None:
+    def function(x: Any) -> Any:
+        return [found * 2 + 1 for found in flat(each.function(x * 2))]
+
+    model = compiled(function, each.make(3, 5))
+    for sizes in SIZES:
+        assert_like_eager(model, function, each.make(*sizes))
+
+
+def test_numpy_in_numpy_out() -> None:
+    model = compiled(torch.fft.fft, floats(3, 5))
+    x = np.random.default_rng(0).standard_normal((2, 7)).astype(np.float32)
+    found = model(x)
+    assert found.dtype == np.complex64
+    np.testing.assert_allclose(found, np.fft.fft(x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_other_floats(dtype: Any) -> None:
+    model = compiled(lambda x: x.cummax(1), floats(3, 5).to(dtype))
+    x = floats(2, 9).to(dtype)
+    assert_same(model(x), x.cummax(1))
+
+
+# --- effects --------------------------------------------------------------------------------------
+
+
+DRAWS: Sequence[tuple[str, Callable[[Any], Any]]] = (
+    ("rand_like", lambda x: (torch.rand_like(x), torch.rand_like(x))),
+    ("randn", lambda x: torch.randn(x.shape) + x),
+    ("randint", lambda x: torch.randint(0, 9, x.shape)),
+    ("randperm", lambda x: torch.randperm(x.shape[0])),
+    ("bernoulli", lambda x: torch.bernoulli(x.sigmoid())),
+    ("multinomial", lambda x: torch.multinomial(x.abs() + 0.1, 1)),
+    ("normal", lambda x: torch.normal(x, x.abs())),
+    ("one that nobody uses", lambda x: (torch.rand_like(x), torch.rand(3))[1]),
+)
+
+
+@pytest.mark.parametrize(("name", "function"), DRAWS, ids=[name for name, _ in DRAWS])
+def test_draws_are_those_of_torch(name: str, function: Callable[[Any], Any]) -> None:
+    model = compiled(function, floats(3, 5))
+    for sizes in ((4, 6), (1, 1), (0, 5), (7, 11)):
+        x = floats(*sizes)
+        torch.manual_seed(5)
+        wanted = function(x), torch.rand(1)
+        torch.manual_seed(5)
+        assert_same((model(x), torch.rand(1)), wanted)
+
+
+calls: list[int] = []
+
+
+@torch.library.custom_op("anyshape_tests::counted", mutates_args=())
+def counted(x: torch.Tensor, by: int, scale: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
+    calls.append(by)
+    return x[: x.shape[0] - by].mT * scale, x.sum().reshape(1)
+
+
+@counted.register_fake
+def _(x: torch.Tensor, by: int, scale: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
+    return x.new_empty(x.shape[1], x.shape[0] - by), x.new_empty(1)
+
+
+def test_a_custom_op_runs_as_often_as_it_is_called() -> None:
+    def function(x: Any) -> Any:
+        first, total = counted(x, 1)
+        second, _ = counted(x, 1)
+        return first + second + counted(x, 0, 0.5)[0][:, 1:], total
+
+    model = compiled(function, floats(3, 5))
+    for sizes in ((4, 6), (1, 1), (2, 0), (7, 11)):
+        x = floats(*sizes)
+        wanted = function(x)
+        calls.clear()
+        assert_same(model(x), wanted)
+        assert calls == [1, 1, 0]
+
+
+def test_results_that_are_kept_depend_on_inputs_alone() -> None:
+    with pytest.raises(ash.errors.ResultCacheError, match="rand_like"):
+        compiled(torch.rand_like, floats(3, 5), result_cache=1 << 20)
+
+
+# --- the graph ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["cummax", "unique", "polar", "one_hot", "scatter_reduce", "item"])
+def test_graphs_print_parse_and_verify(name: str) -> None:
+    (each,) = (each for each in CASES if each.name == name)
+    graph = compiled(each.function, each.make(3, 5), executor="reference").executable.source
+    read = ash.ir.parse(graph.as_text(), graph.weights)
+    assert read == graph
+    ash.ir.verify(read)
+
+
+def test_equal_calls_are_one_and_draws_are_not() -> None:
+    model = compiled(lambda x: x.cummax(1)[0] + x.cummax(1)[0], floats(3, 5))
+    assert model.explain().host_ops == (("aten.cummax.default", 1),)
+    model = compiled(lambda x: torch.rand_like(x) + torch.rand_like(x), floats(3, 5))
+    assert model.explain().host_ops == (("aten.rand_like.default", 2),)
+
+
+def test_calls_of_constants_are_folded_and_draws_are_not() -> None:
+    model = compiled(lambda x: x + torch.ones(4, 5).cumprod(0).sum(), floats(3, 5))
+    assert model.explain().host_ops == ()
+    model = compiled(lambda x: x + torch.bernoulli(torch.ones(2, 1) / 2).sum(), floats(3, 5))
+    assert dict(model.explain().host_ops)
+    assert len({float(model(torch.zeros(1, 1))) for _ in range(64)}) > 1
+
+
+def test_results_share_no_memory_with_what_a_kernel_was_given() -> None:
+    x = torch.zeros(4, 5)
+    found = compiled(lambda x: x.view(torch.int32), floats(3, 5))(x)
+    found += 1
+    assert x.sum() == 0
+
+
+def test_explain_names_the_ops_of_torch() -> None:
+    text = str(compiled(lambda x: x.cummax(1)[0] * 2, floats(3, 5)).explain())
+    assert "on the host\n  aten.cummax.default: 1" in text
+
+
+def test_known_ops_of_a_program_that_torch_decomposes_stay_whole() -> None:
+    """Only what the table lacks is decomposed, and the number of ops stays what it was."""
+
+    class Normal(torch.nn.LayerNorm):
+        def forward(self, input: Any) -> Any:
+            return super().forward(input).softmax(-1).renorm(2, 0, 1.0)
+
+    axes = {"input": ("n", None)}
+    model = ash.compile(Normal(5), (floats(3, 5),), axes=axes, executor="reference")
+    names = [node.op.name for node in model.executable.source.nodes()]
+    assert "layer_norm" in names
+    assert "softmax" in names
