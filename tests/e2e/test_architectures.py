@@ -1,5 +1,5 @@
 """Architectures of transformers that nobody wrote anything for: one compile each, then many sizes
-and paddings against eager, nothing on the host; or refused, in words that say why."""
+and paddings against eager, nothing on the host but what is named; or refused, in words that say why."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_runs_at_any_size(architecture: Architecture) -> None:
             wanted = model(**given)[0]
         difference = (fast(**given)[0] - wanted).abs().max().item()
         assert difference <= 1e-4 * wanted.abs().max().item(), (batch, seq)
-    assert dict(fast.explain().host_ops) == {}
+    assert {op for op, _ in fast.explain().host_ops} == {*architecture.host}
 
 
 @pytest.mark.parametrize("architecture", REFUSED, ids=lambda item: item.name)
