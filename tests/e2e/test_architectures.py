@@ -1,5 +1,5 @@
 """Architectures of transformers that nobody wrote anything for: one compile each, then many sizes
-and paddings against eager, nothing on the host but what is named; or refused, in words that say why."""
+and paddings against eager, on the host only what is named; or refused, in words that say why."""
 
 from __future__ import annotations
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn import functional
 
 from anyshape.api import dynamo_backend
 from anyshape.api.dynamo_backend import anyshape, compiled_graphs
-from anyshape.base.errors import OptionError, UnsupportedModelError
+from anyshape.base.errors import EvaluationError, OptionError, UnsupportedModelError
 from anyshape.base.warnings import GradientsWarning, HostOpsWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
@@ -160,6 +161,44 @@ def test_torch_computes_what_has_no_form() -> None:
         x = torch.randn(rows, columns)
         close(fast(x), torch.linalg.qr(x)[0].abs())
     assert all(graph.executable is not None for graph in compiled_graphs())
+
+
+OTHERS: dict[str, Any] = {
+    "errors of an inverse are told": lambda x: torch.linalg.inv(x @ x.mT + torch.eye(x.shape[0])),
+    "sizes that go through floats": lambda x: functional.interpolate(
+        x[None, None], scale_factor=1.5, mode="bilinear"
+    ),
+    "elements of another dtype": lambda x: functional.interpolate(x[None, None], scale_factor=2),
+    "less than nothing is added": lambda x: functional.pad(x, (-1, 1)),
+    "what is added goes around": lambda x: functional.pad(x[None], (1, 1), mode="circular"),
+    "training": lambda x: functional.dropout(x, 0.5, training=True),
+    "complex numbers": lambda x: torch.fft.fft(x) * torch.polar(x.abs(), x),
+    "a transposed convolution": lambda x: functional.conv_transpose1d(
+        x[:, None], torch.ones(1, 2, 3)
+    ),
+    "a group norm": lambda x: functional.group_norm(x[:, None], 1),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_eager_does_comes_through(name: str) -> None:
+    function = OTHERS[name]
+    fast = compiled(function)
+    for shape in ((3, 5), (4, 6), (7, 11)):
+        x = torch.randn(shape)
+        torch.manual_seed(3)
+        wanted = function(x)
+        torch.manual_seed(3)
+        close(fast(x), wanted)
+    assert compiled_graphs()
+    assert all(graph.executable is not None for graph in compiled_graphs())
+
+
+def test_a_singular_matrix_is_refused_as_torch_refuses_it() -> None:
+    fast = compiled(torch.linalg.inv)
+    close(fast(torch.eye(3)), torch.eye(3))
+    with pytest.raises(EvaluationError, match="singular"):
+        fast(torch.zeros(3, 3))
 
 
 def test_strict_refuses_what_torch_would_compute() -> None:

@@ -85,10 +85,16 @@ def _results(call: Call[TorchCallAttrs], operands: Sequence[Array]) -> tuple[Arr
     attrs = call.attrs
     arrays = call_torch(attrs.target, attrs.arguments, operands, [int(n) for n in attrs.sizes])
     declared = [type_ for type_ in call.types if isinstance(type_, TensorType)]
+    arrays = [*map(_without_elements, declared, arrays), *arrays[len(declared) :]]
     if len(arrays) != len(declared) or not all(map(_fits, declared, arrays)):
         found = [dtype_of(array, attrs.target)[array.shape] for array in arrays]
         raise HostResultError(attrs.target, _text(declared), _text(found))
     return tuple(arrays)
+
+
+def _without_elements(type_: TensorType, array: Array) -> Array:
+    """Some kernels give another dtype where there are no elements."""
+    return array if array.size else array.astype(type_.dtype.numpy)
 
 
 def _fits(type_: TensorType, array: Array) -> bool:

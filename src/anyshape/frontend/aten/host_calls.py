@@ -118,6 +118,37 @@ def host_call(node: Any, values: Mapping[Any, Any], dims: Dims) -> Any:
     return returned
 
 
+def effectful_call(node: Any, values: Mapping[Any, Any], dims: Dims) -> list[Any]:
+    """The results of torch's `with_effects`, which calls an op between two tokens of its own: they
+    are passed on, since effects have an order here anyway."""
+    token, target, *args = node.args
+    _, *results = node.meta["val"]
+    is_one = len(target._schema.returns) == 1
+    value: Any = results[0] if is_one or not target._schema.returns else results
+    inner = _InnerCall(target, tuple(args), node.kwargs, {"val": value})
+    returned = host_call(inner, values, dims)
+    return [values[token], *(returned if isinstance(value, list) else [returned])]
+
+
+@dataclass(frozen=True, slots=True)
+class _InnerCall:
+    """As much of a node as a call needs."""
+
+    target: Any
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    meta: Mapping[str, Any]
+
+
+def integer_in(x: Tensor) -> Dim:
+    """The integer in a tensor of one element, as a size that the graph computes: the difference of
+    two, since an integer may be negative."""
+    none = Dim.of(0)
+    attrs = TorchCallAttrs("aten.item.default", "x0", (bool_, bool_), ((None, none), (None, none)))
+    above, below = active().node("torch_call", [active().value(x)], attrs)
+    return above.shape[0] - below.shape[0]
+
+
 def _emitted(node: Any, operands: Sequence[Tensor], attrs: TorchCallAttrs) -> Sequence[Tensor]:
     tracer = active()
     values = [tracer.value(operand) for operand in operands]

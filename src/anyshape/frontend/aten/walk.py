@@ -20,6 +20,7 @@ from anyshape.frontend.aten.dtypes import from_torch
 from anyshape.frontend.aten.host_calls import (
     ComplexTensor,
     Dims,
+    effectful_call,
     has_complex,
     host_call,
     is_complex,
@@ -45,7 +46,8 @@ def check_known(module: Any) -> None:
     them."""
     missing: dict[str, list[str]] = {}
     for node in unknown_calls(module):
-        if (why := refusal(node.target)) is not None:
+        target = node.args[1] if target_name(node) == _WITH_EFFECTS else node.target
+        if (why := refusal(target)) is not None:
             what = f"{_name_for_people(node)}, {why}"
             missing.setdefault(what, []).append(str(location_of(node) or ""))
     if missing:
@@ -59,7 +61,15 @@ def _name_for_people(node: Any) -> str:
     return " of ".join((target_name(node), *map(str, inner[:1])))
 
 
+_WITH_EFFECTS = "with_effects"
 _WRITES_NO_ELEMENT = frozenset({"aten.detach_.default"})
+
+
+def is_token(node: Any) -> bool:
+    """Whether an input is nothing but the order of effects."""
+    users = list(node.users)
+    orders = (target_name(user) == _WITH_EFFECTS and user.args[0] is node for user in users)
+    return bool(users) and all(user.op == "call_function" for user in users) and all(orders)
 
 
 def unknown_calls(module: Any) -> list[Any]:
@@ -106,6 +116,8 @@ class Walker:
                 self.values[node] = self._attribute(node.target)
 
     def _called(self, node: Any) -> Any:
+        if target_name(node) == _WITH_EFFECTS:
+            return effectful_call(node, self.values, self.dims)
         entry = TABLE.get(target_name(node))
         if entry is None or (target_name(node) != "getitem" and has_complex(node)):
             return host_call(node, self.values, self.dims)

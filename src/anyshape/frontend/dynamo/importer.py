@@ -17,7 +17,7 @@ import torch
 from anyshape.frontend.aten.dtypes import from_torch
 from anyshape.frontend.aten.host_calls import ComplexTensor
 from anyshape.frontend.aten.symbols import dim_of_size, is_symbolic
-from anyshape.frontend.aten.walk import Walker, check_known
+from anyshape.frontend.aten.walk import Walker, check_known, is_token
 from anyshape.frontend.aten.walk import constant as constant_value
 from anyshape.frontend.builder.checks import graph_with_checks
 from anyshape.frontend.builder.convert import asarray
@@ -81,6 +81,8 @@ class _Importer:
 
     def _input(self, number: int, constant: Any) -> Any:
         value = self.values[number]
+        if is_token(self.nodes[number]):
+            return None
         if constant is not None:
             return constant_value(constant)
         if isinstance(value, torch.Tensor):

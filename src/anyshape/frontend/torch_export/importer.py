@@ -106,7 +106,9 @@ class _Importer:
         nodes = (node for node in self.program.graph.nodes if node.op == "placeholder")
         leaf = 0
         for node, spec in zip(nodes, self.signature.input_specs, strict=True):
-            if spec.kind is InputKind.USER_INPUT:
+            if spec.kind is InputKind.TOKEN:
+                self.walker.values[node] = None
+            elif spec.kind is InputKind.USER_INPUT:
                 self.walker.values[node] = self._user_input(node, spec, leaf)
                 leaf += 1
             else:
@@ -202,6 +204,8 @@ class _Importer:
         inputs: dict[int, int] = {}
         for value, spec in zip(self.walker.results(), self.signature.output_specs, strict=True):
             match spec.kind:
+                case OutputKind.TOKEN:
+                    pass
                 case OutputKind.USER_OUTPUT:
                     returned.append(self._returned(value))
                 case OutputKind.BUFFER_MUTATION:

@@ -173,7 +173,7 @@ def _power(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
 
 
 _BINARY: dict[str, Function] = {
-    "add": _add, "sub": _sub, "rsub": _rsub, "div": _divided,
+    "add": _add, "sub": _sub, "rsub": _rsub, "div": _divided, "true_divide": _divided,
     "mul": _multiplied, "remainder": _division(ew.mod), "fmod": _division(_fmod),
     "bitwise_and": _arithmetic(ew.bitwise_and), "bitwise_or": _arithmetic(ew.bitwise_or),
     "bitwise_xor": _arithmetic(ew.bitwise_xor),
@@ -231,8 +231,8 @@ def elu(
     return ew.where(x > 0, x, below) * scale
 
 
-@entry("aten._to_copy.default")
-def to_copy(call: Call, x: Tensor, **_: Any) -> Tensor:
+@entry("aten._to_copy.default", "prims.convert_element_type.default")
+def to_copy(call: Call, x: Tensor, *_: Any, **__: Any) -> Tensor:
     """Another dtype; devices and layouts are none of ours."""
     return call.operand(x)
 

@@ -193,7 +193,7 @@ def slice_scatter(
     if step != 1:
         raise NoEntryError
     axis = normal_axis(dim, x.ndim)
-    before = getitem(x, (*(slice(None),) * axis, slice(0, start or 0)))
+    before = getitem(x, (*(slice(None),) * axis, slice(0, 0 if start is None else start)))
     stop = before.shape[axis] + source.shape[axis]
     after = assemble.cut(x, axis, stop, x.shape[axis])
     return assemble.concat([before, call.operand(source), after], axis)
@@ -203,6 +203,8 @@ def slice_scatter(
 def constant_pad(call: Call, x: Tensor, pad: Sequence[Size], value: ArrayLike = 0) -> Tensor:
     """Pairs of widths, the last axis first."""
     widths = [(Dim.of(pad[i]), Dim.of(pad[i + 1])) for i in range(0, len(pad), 2)]
+    if any((width.constant or 0) < 0 for pair in widths for width in pair):
+        raise NoEntryError  # it cuts elements off
     none = (Dim.of(0), Dim.of(0))
     pairs = [none] * (x.ndim - len(widths)) + widths[::-1]
     return assemble.pad(x, pairs, call.held(value))

@@ -6,14 +6,15 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError, entry
+from anyshape.frontend.aten.calls import TABLE, Call, entry
+from anyshape.frontend.aten.host_calls import integer_in
 from anyshape.frontend.builder import elementwise as ew
-from anyshape.frontend.builder.convert import asarray
+from anyshape.frontend.builder.convert import asarray, cast_to
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.imported.conditions import AllOf, Condition, OneOf, negated, require
 from anyshape.frontend.imported.held_sizes import sizes_in
-from anyshape.ir.types import f64
+from anyshape.ir.types import f64, i64
 from anyshape.sym import Dim, Equal, NotEqual, maximum, minimum, product
 
 Integer = int | Dim
@@ -44,7 +45,7 @@ def item(call: Call, x: Tensor) -> Dim | Tensor:
         return x.reshape(())
     sizes = sizes_in(active().value(x))
     if sizes is None and x.dtype.is_integer:
-        raise NoEntryError
+        return integer_in(x)
     if sizes is None:
         problem = f"the model's code takes a number out of a tensor of {x.dtype}"
         fix = "keep it a tensor instead of calling .item() or int(), or compute it from sizes"
@@ -104,6 +105,22 @@ def either(call: Call, x: Condition, y: Condition) -> Condition:
 def sym_float(call: Call, x: Integer) -> Tensor:
     """A float that depends on sizes is a tensor of rank 0."""
     return asarray(x, f64)
+
+
+@entry("floor")
+def floor(call: Call, x: Number) -> Dim:
+    """An integer of a float that depends on sizes is computed by the graph."""
+    return integer_in(cast_to(ew.floor(asarray(x, f64)), i64))
+
+
+@entry("ceil")
+def ceil(call: Call, x: Number) -> Dim:
+    return integer_in(cast_to(ew.ceil(asarray(x, f64)), i64))
+
+
+@entry("trunc")
+def trunc(call: Call, x: Number) -> Dim:
+    return integer_in(cast_to(asarray(x, f64), i64))  # casts cut fractions off
 
 
 @entry("sym_sum")
