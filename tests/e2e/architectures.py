@@ -120,7 +120,7 @@ RUN = (
                  {"vocab_size": 100, "hidden_size": 32, "num_hidden_layers": 2,
                   "intermediate_size": 64},
                  "Fourier transforms in the place of attention", has_mask=False,
-                 host=("aten.fft_fftn.default", "aten.view_as_real.default")),
+                 host=("aten.fft_fftn.default",)),
 )  # fmt: skip
 
 REFUSED = (

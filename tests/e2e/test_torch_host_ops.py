@@ -114,10 +114,15 @@ CASES = (
     case("irfft", lambda x: torch.fft.irfft(torch.fft.rfft(x, dim=1), dim=1), "fft_rfft.default",
          "fft_irfft.default"),
     case("fft of complex", lambda x: torch.fft.fft(torch.fft.fft(x), dim=0).real,
-         "fft_fft.default", "view_as_real.default", "real.default"),
+         "fft_fft.default"),
     case("a complex result", torch.fft.fft, "fft_fft.default"),
-    case("polar", lambda x: torch.view_as_real(torch.polar(x.abs(), x) * torch.polar(x, x)),
-         "polar.default", "mul.Tensor", "view_as_real.default"),
+    case("polar", lambda x: torch.view_as_real(torch.polar(x.abs(), x) * torch.polar(x, x))),
+    case("parts", lambda x: torch.complex(x, torch.ones(1, 1)).imag * torch.complex(x, x).real),
+    case("movement of complex", lambda x: torch.view_as_real(
+        torch.polar(x, x).unsqueeze(-1).transpose(0, -1)[:, 1:].permute(2, 1, 0)
+        .expand(-1, -1, 2).reshape(x.shape[0], -2 + x.shape[1] * 2).clone().unsqueeze(1)
+        .select(1, 0))),
+    case("complex times real", lambda x: torch.view_as_real(torch.polar(x, x) * 2), "mul.Tensor"),
     case("item", lambda x: x * x.argmax().item(), "item.default", "_local_scalar_dense.default"),
     case("negative item", lambda x: x + x[0, 0].to(torch.int64).sub(5).item(), "item.default",
          "_local_scalar_dense.default"),

@@ -4,9 +4,6 @@ What such a call gives is what torch's meta kernel said of it (`node.meta["val"]
 arithmetic of axes stay so, all others are for the call to decide, as are those that torch itself
 left open. Each call compares (`ops/torch_call.py`), so it does not matter what the meta kernel
 asked about the example's sizes.
-
-Our dtypes have no complex numbers. A complex tensor is a real one with a last axis of two here, and
-every op that takes or gives one is called this way, known to the table or not.
 """
 
 from __future__ import annotations
@@ -19,45 +16,19 @@ from typing import Any, cast
 import torch
 
 from anyshape.base.errors import UnsupportedModelError
+from anyshape.frontend.aten.complex_tensors import PARTS, ComplexTensor, is_complex, leaves
 from anyshape.frontend.aten.dtypes import from_torch
 from anyshape.frontend.aten.symbols import dim_of
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer, active
 from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.node import Value
-from anyshape.ir.types import DType, bool_, f32, f64
+from anyshape.ir.types import DType, bool_, f64
 from anyshape.ops.torch_call import TorchCallAttrs
 from anyshape.sym import Dim, Equal
 
 Dims = dict[str, Dim]
 """torch's symbols as dims; those that the graph computes are added where they are."""
-
-_PARTS: Mapping[Any, DType] = {torch.complex64: f32, torch.complex128: f64}
-
-
-@dataclass(frozen=True, slots=True)
-class ComplexTensor:
-    """A complex tensor by its parts, which are the last axis of a real one."""
-
-    parts: Tensor
-
-    @property
-    def shape(self) -> tuple[Dim, ...]:
-        return self.parts.shape[:-1]
-
-    @property
-    def ndim(self) -> int:
-        return self.parts.ndim - 1
-
-
-def is_complex(value: Any) -> bool:
-    """Whether an array, a tensor or the parts of one are complex numbers."""
-    return isinstance(value, torch.Tensor) and value.dtype in _PARTS
-
-
-def real_parts(tensor: Any) -> Any:
-    """The real tensor with a last axis of two that stands for a complex one."""
-    return torch.view_as_real(tensor.detach().resolve_conj())
 
 
 # --- which ops ------------------------------------------------------------------------------------
@@ -74,14 +45,6 @@ def refusal(target: Any) -> str | None:
     if not dispatcher._dispatch_has_computed_kernel_for_dispatch_key(target.name(), "CPU"):
         return "which has no kernel for the CPU"
     return None
-
-
-def has_complex(node: Any) -> bool:
-    """Whether a node computes with complex tensors; one that gives no tensor asks for sizes."""
-    gives = [leaf for leaf in _leaves(node.meta.get("val")) if isinstance(leaf, torch.Tensor)]
-    taken = (argument.meta.get("val") for argument in node.all_input_nodes)
-    leaves = (leaf for value in taken for leaf in _leaves(value))
-    return bool(gives) and any(map(is_complex, (*gives, *leaves)))
 
 
 _OWN_NAMESPACES = frozenset({"aten", "prims", "quantized", "quantized_decomposed", "torchvision"})
@@ -253,25 +216,17 @@ class _Declared:
 
 def _declared(value: Any, dims: Dims) -> Iterator[_Declared]:
     """The arrays that a call gives, as `ops/torch_kernels` makes them of torch's results."""
-    for leaf in _leaves(value):
+    for leaf in leaves(value):
         if isinstance(leaf, torch.Tensor):
             shape = tuple(_dim(size, dims) for size in leaf.shape)
             if is_complex(leaf):
-                yield _Declared(_PARTS[leaf.dtype], (*shape, Dim.of(2)))
+                yield _Declared(PARTS[leaf.dtype], (*shape, Dim.of(2)))
             else:
                 yield _Declared(from_torch(leaf.dtype), shape)
         elif isinstance(leaf, (torch.SymInt, int)) and not isinstance(leaf, bool):
             yield from [_Declared(bool_, (None, Dim.of(0)))] * 2
         else:
             yield _Declared(bool_ if isinstance(leaf, (bool, torch.SymBool)) else f64, ())
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, (list, tuple)):
-        for item in cast(Sequence[Any], value):
-            yield from _leaves(item)
-    elif value is not None:
-        yield value
 
 
 def _returned(value: Any, made: Iterator[Tensor]) -> Any:

@@ -16,16 +16,19 @@ import torch
 from anyshape.base.errors import UnsupportedModelError
 from anyshape.base.location import Location
 from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError
+from anyshape.frontend.aten.complex_tensors import (
+    COMPLEX,
+    ComplexTensor,
+    has_complex,
+    is_complex,
+    real_parts,
+)
 from anyshape.frontend.aten.dtypes import from_torch
 from anyshape.frontend.aten.host_calls import (
-    ComplexTensor,
     Dims,
     effectful_call,
-    has_complex,
     host_call,
-    is_complex,
     learn_sizes,
-    real_parts,
     refusal,
 )
 from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
@@ -75,7 +78,7 @@ def is_token(node: Any) -> bool:
 def unknown_calls(module: Any) -> list[Any]:
     """The calls of ops that the table lacks."""
     calls = (node for node in _nodes(module) if node.op == "call_function")
-    return [node for node in calls if target_name(node) not in TABLE]
+    return [node for node in calls if target_name(node) not in TABLE.keys() | COMPLEX.keys()]
 
 
 def writes(module: Any) -> bool:
@@ -118,8 +121,9 @@ class Walker:
     def _called(self, node: Any) -> Any:
         if target_name(node) == _WITH_EFFECTS:
             return effectful_call(node, self.values, self.dims)
-        entry = TABLE.get(target_name(node))
-        if entry is None or (target_name(node) != "getitem" and has_complex(node)):
+        name = target_name(node)
+        entry = (COMPLEX if name != "getitem" and has_complex(node) else TABLE).get(name)
+        if entry is None:
             return host_call(node, self.values, self.dims)
         args, kwargs = self.argument(node.args), self.argument(node.kwargs)
         try:

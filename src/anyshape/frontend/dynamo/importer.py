@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
+from anyshape.frontend.aten.complex_tensors import ComplexTensor
 from anyshape.frontend.aten.dtypes import from_torch
-from anyshape.frontend.aten.host_calls import ComplexTensor
 from anyshape.frontend.aten.symbols import dim_of_size, is_symbolic
 from anyshape.frontend.aten.walk import Walker, check_known, is_token
 from anyshape.frontend.aten.walk import constant as constant_value

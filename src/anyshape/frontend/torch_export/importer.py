@@ -9,8 +9,8 @@ import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 from anyshape.base.errors import AxisDeclarationError, AxisNameConflictError
+from anyshape.frontend.aten.complex_tensors import ComplexTensor, is_complex
 from anyshape.frontend.aten.dtypes import from_torch
-from anyshape.frontend.aten.host_calls import ComplexTensor, is_complex
 from anyshape.frontend.aten.symbols import dim_of_size
 from anyshape.frontend.aten.walk import Walker, check_known, constant, location_of
 from anyshape.frontend.builder.arrays import as_array

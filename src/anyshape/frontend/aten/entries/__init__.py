@@ -1,6 +1,7 @@
 """The importer's table, one file per family. Importing this package fills it."""
 
 from anyshape.frontend.aten.entries import (
+    complexes,
     composites,
     control,
     convolutions,
@@ -18,6 +19,7 @@ from anyshape.frontend.aten.entries import (
 )
 
 __all__ = [
+    "complexes",
     "composites",
     "control",
     "convolutions",

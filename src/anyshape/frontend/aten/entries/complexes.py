@@ -1,0 +1,118 @@
+"""Complex tensors by their parts: how they are made and taken apart, products, and movement.
+
+This is what rotary positions are written with. Movement leaves the last axis, which has the parts,
+where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError
+from anyshape.frontend.aten.complex_tensors import PARTS, ComplexTensor, complex_entry
+from anyshape.frontend.builder import functions as fn
+from anyshape.frontend.builder import movement as mv
+from anyshape.frontend.builder.assemble import stack
+from anyshape.frontend.builder.axes import normal_axis
+from anyshape.frontend.builder.convert import cast_to
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
+from anyshape.sym import Dim
+
+Size = int | Dim
+
+
+@complex_entry("aten.view_as_real.default")
+def view_as_real(call: Call, x: ComplexTensor) -> Tensor:
+    return x.parts
+
+
+@complex_entry("aten.view_as_complex.default")
+def view_as_complex(call: Call, x: Tensor) -> ComplexTensor:
+    return ComplexTensor(x)
+
+
+@complex_entry("aten.real.default")
+def real(call: Call, x: ComplexTensor) -> Tensor:
+    return x.parts[..., 0]
+
+
+@complex_entry("aten.imag.default")
+def imag(call: Call, x: ComplexTensor) -> Tensor:
+    return x.parts[..., 1]
+
+
+@complex_entry("aten.complex.default")
+def complex_(call: Call, real: Tensor, imag: Tensor) -> ComplexTensor:
+    shape = active().broadcast("add", [real.shape, imag.shape])
+    return _of_parts(mv.broadcast_to(real, shape), mv.broadcast_to(imag, shape))
+
+
+@complex_entry("aten.polar.default")
+def polar(call: Call, length: Tensor, angle: Tensor) -> ComplexTensor:
+    return _of_parts(length * fn.cos(angle), length * fn.sin(angle))
+
+
+@complex_entry("aten.mul.Tensor")
+def multiply(call: Call, x: Any, y: Any) -> ComplexTensor:
+    if not (isinstance(x, ComplexTensor) and isinstance(y, ComplexTensor)):
+        raise NoEntryError
+    dtype = PARTS[call.node.meta["val"].dtype]
+    (a, b), (c, d) = (_apart(cast_to(each.parts, dtype)) for each in (x, y))
+    return _of_parts(a * c - b * d, a * d + b * c)
+
+
+def _apart(parts: Tensor) -> tuple[Tensor, Tensor]:
+    return parts[..., 0], parts[..., 1]
+
+
+def _of_parts(real: Tensor, imag: Tensor) -> ComplexTensor:
+    return ComplexTensor(stack([real, imag], -1))
+
+
+# --- movement -------------------------------------------------------------------------------------
+
+
+@complex_entry("aten.clone.default", "aten.alias.default", "aten.detach.default")
+def same(call: Call, x: ComplexTensor, **_: Any) -> ComplexTensor:
+    return x
+
+
+@complex_entry("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default")
+def view(call: Call, x: ComplexTensor, shape: Sequence[Size]) -> ComplexTensor:
+    return ComplexTensor(mv.reshape(x.parts, (*shape, 2)))
+
+
+@complex_entry("aten.expand.default")
+def expand(call: Call, x: ComplexTensor, size: Sequence[Size], **_: Any) -> ComplexTensor:
+    return ComplexTensor(TABLE["aten.expand.default"](call, x.parts, [*size, 2]))
+
+
+@complex_entry("aten.permute.default")
+def permute(call: Call, x: ComplexTensor, dims: Sequence[int]) -> ComplexTensor:
+    order = tuple(normal_axis(dim, x.ndim) for dim in dims)
+    return ComplexTensor(mv.transpose(x.parts, (*order, x.ndim)))
+
+
+@complex_entry("aten.transpose.int")
+def transpose(call: Call, x: ComplexTensor, dim0: int, dim1: int) -> ComplexTensor:
+    axes = (normal_axis(dim, x.ndim) for dim in (dim0, dim1))
+    return ComplexTensor(mv.swapaxes(x.parts, *axes))
+
+
+@complex_entry("aten.unsqueeze.default")
+def unsqueeze(call: Call, x: ComplexTensor, dim: int) -> ComplexTensor:
+    return ComplexTensor(mv.expand_dims(x.parts, normal_axis(dim, x.ndim + 1)))
+
+
+@complex_entry("aten.slice.Tensor")
+def slice_(call: Call, x: ComplexTensor, dim: int = 0, *bounds: Any, **_: Any) -> ComplexTensor:
+    axis = normal_axis(dim, x.ndim)
+    return ComplexTensor(TABLE["aten.slice.Tensor"](call, x.parts, axis, *bounds))
+
+
+@complex_entry("aten.select.int")
+def select(call: Call, x: ComplexTensor, dim: int, index: Size) -> ComplexTensor:
+    axis = normal_axis(dim, x.ndim)
+    return ComplexTensor(TABLE["aten.select.int"](call, x.parts, axis, index))
