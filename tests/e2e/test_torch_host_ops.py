@@ -230,6 +230,15 @@ def test_numpy_in_numpy_out() -> None:
     np.testing.assert_allclose(found, np.fft.fft(x), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_complex_inputs(dtype: Any) -> None:
+    model = compiled(lambda x: (x * x.mT[0, 0]).abs(), floats(3, 5).to(dtype))
+    for x in (torch.randn(2, 9, dtype=dtype), torch.randn(4, 2, dtype=dtype).mT.conj()):
+        wanted = (x * x.mT[0, 0]).abs()
+        assert_same(model(x), wanted)
+        np.testing.assert_allclose(model(x.resolve_conj().numpy()), wanted.numpy(), rtol=1e-4)
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
 def test_other_floats(dtype: Any) -> None:
     model = compiled(lambda x: x.kthvalue(1, 1), floats(3, 5).to(dtype))
@@ -291,6 +300,47 @@ def test_a_custom_op_runs_as_often_as_it_is_called() -> None:
         calls.clear()
         assert_same(model(x), wanted)
         assert calls == [1, 1, 0]
+
+
+@torch.library.custom_op("anyshape_tests::positive", mutates_args=())
+def positive(x: torch.Tensor) -> list[torch.Tensor]:
+    return [x[x > 0], (x > 0).nonzero()]
+
+
+@positive.register_fake
+def _(x: torch.Tensor) -> list[torch.Tensor]:
+    size = torch.library.get_ctx().new_dynamic_size()
+    return [x.new_empty(size), x.new_empty(size, x.dim(), dtype=torch.int64)]
+
+
+@torch.library.custom_op("anyshape_tests::middle", mutates_args=())
+def middle(x: torch.Tensor, low: torch.Tensor | None, at: list[int]) -> int:
+    return sum(at) - x.shape[0] + (0 if low is None else int(low[0]))
+
+
+@middle.register_fake
+def _(x: torch.Tensor, low: torch.Tensor | None, at: list[int]) -> int:
+    return torch.library.get_ctx().new_dynamic_size(min=0, max=100)
+
+
+def test_a_custom_op_gives_an_integer() -> None:
+    def function(x: Any) -> Any:
+        first = middle(x, None, [x.shape[0], x.shape[1]])
+        return torch.zeros(first, 2), x * middle(x, x[:, 0].to(torch.int64) * 0, [20])
+
+    model = compiled(function, floats(3, 5))
+    for sizes in ((4, 6), (1, 1), (7, 11)):
+        assert_like_eager(model, function, floats(*sizes))
+
+
+def test_a_custom_op_decides_sizes_in_a_list() -> None:
+    def function(x: Any) -> Any:
+        values, indices = positive(x)
+        return values * 2 + indices.sum(1), values.shape[0] + 1
+
+    model = compiled(function, floats(3, 5))
+    for sizes in SIZES:
+        assert_like_eager(model, function, floats(*sizes))
 
 
 def test_results_that_are_kept_depend_on_inputs_alone() -> None:

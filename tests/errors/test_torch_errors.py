@@ -350,7 +350,7 @@ def test_an_op_that_this_process_does_not_have() -> None:
     """
     fast = ash.compile(ash.ir.parse(text))
     assert message_of(MissingTorchOpError, lambda: fast(np.zeros(3, np.float32))) == (
-        "the graph calls nowhere.nothing.default: torch has no op of this name\n"
+        "the graph calls nowhere.nothing.default (<text>:3): torch has no op of this name\n"
         "fix: import the module that registers it before the call"
     )
 

@@ -8,13 +8,15 @@ what the model updates.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from sys import modules
 from typing import Any, assert_never, cast
 
 import numpy as np
 
 from anyshape.base.errors import OptionError, ResultCacheError
-from anyshape.execute.tensors import as_torch
+from anyshape.execute.tensors import as_torch, is_torch
 from anyshape.frontend.imported.program import (
+    ComplexInput,
     ComplexResult,
     FixedResult,
     ImportedModel,
@@ -42,12 +44,25 @@ def _array(source: Source, leaves: Sequence[Any], state: Mapping[str, Array]) ->
     match source:
         case UserInput(leaf):
             return leaves[leaf]
+        case ComplexInput(leaf):
+            return _parts(leaves[leaf])
         case SizeInput(leaf, below):
             return np.empty(max(-leaves[leaf] if below else leaves[leaf], 0), np.bool_)
         case StateInput(name):
             return state[name]
         case _:
             assert_never(source)
+
+
+def _parts(numbers: Any) -> Any:
+    """The parts of complex numbers as a last axis; what has none is refused by the call."""
+    if is_torch(numbers):
+        plain = numbers.resolve_conj()
+        return modules["torch"].view_as_real(plain) if plain.is_complex() else plain
+    array: Any = np.asarray(numbers, order="C")
+    if array.dtype.kind != "c":
+        return array
+    return array.view(array.real.dtype).reshape(*array.shape, 2)
 
 
 def returned_leaves(
@@ -77,8 +92,8 @@ def _leaf(item: Returned, results: Sequence[Any]) -> Any:
 
 def _complex(parts: Any) -> Any:
     """A tensor or an array of complex numbers on the memory of their parts."""
-    if not isinstance(parts, np.ndarray):
-        return parts.view(parts.dtype.to_complex()).squeeze(-1)
+    if is_torch(parts):
+        return modules["torch"].view_as_complex(parts)
     numbers = cast(Array, parts)
     return numbers.view(np.result_type(numbers.dtype, np.complex64))[..., 0]
 
@@ -120,7 +135,7 @@ def _is_donated(source: Source, model: ImportedModel, names: Sequence[str]) -> b
             path = model.signature.paths[leaf]
             written = leaf in model.program.input_updates
             return written or any(_is_within(path, name) for name in names)
-        case SizeInput():
+        case SizeInput() | ComplexInput():
             return False
         case StateInput():
             return True

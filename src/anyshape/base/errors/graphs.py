@@ -127,6 +127,7 @@ class HostResultError(EvaluationError):
         self, op: str, declared: str, found: str, location: Location | None = None
     ) -> None:
         super().__init__(op, f"gives {found}, and was captured as giving {declared}", location)
+        self.args = (op, declared, found)
         self.declared = declared
         self.found = found
 
@@ -139,17 +140,18 @@ class HostResultError(EvaluationError):
         )
 
 
-class MissingTorchOpError(AnyshapeError):
+class MissingTorchOpError(EvaluationError):
     """A graph calls an op of torch that this process does not have."""
 
     def __init__(self, op: str, problem: str, fix: str) -> None:
-        super().__init__(op, problem, fix)
-        self.op = op
-        self.problem = problem
+        super().__init__(op, problem)
+        self.args = (op, problem, fix)
         self.fix = fix
 
     def message(self) -> str:
-        return joined(f"the graph calls {self.op}: {self.problem}", f"fix: {self.fix}")
+        return joined(
+            f"the graph calls {self.op}{at(self.location)}: {self.problem}", f"fix: {self.fix}"
+        )
 
 
 class WeightError(AnyshapeError):

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from anyshape.frontend.aten.complex_tensors import ComplexTensor
+from anyshape.frontend.aten.complex_tensors import PARTS, ComplexTensor, is_complex
 from anyshape.frontend.aten.dtypes import from_torch
 from anyshape.frontend.aten.symbols import dim_of_size, is_symbolic
 from anyshape.frontend.aten.walk import Walker, check_known, is_token
@@ -27,6 +27,7 @@ from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
 from anyshape.frontend.dynamo.integers import counts_below, signed_symbols
 from anyshape.frontend.imported.program import (
+    ComplexInput,
     ComplexResult,
     FixedResult,
     ImportedProgram,
@@ -87,6 +88,9 @@ class _Importer:
             return constant_value(constant)
         if isinstance(value, torch.Tensor):
             shape = tuple(dim_of_size(size, self.dims) for size in value.shape)
+            if is_complex(value):
+                type_ = TensorType(PARTS[value.dtype], (*shape, Dim.of(2)))
+                return ComplexTensor(self._param(number, ComplexInput(number), type_))
             return self._param(
                 number, UserInput(number), TensorType(from_torch(value.dtype), shape)
             )

@@ -25,6 +25,13 @@ class UserInput:
 
 
 @dataclass(frozen=True, slots=True)
+class ComplexInput:
+    """The tensor of complex numbers at a leaf; the graph takes their parts, as a last axis."""
+
+    leaf: int
+
+
+@dataclass(frozen=True, slots=True)
 class SizeInput:
     """The integer at a leaf of the arguments, or how far it is `below` 0, as the size of an array
     without content."""
@@ -80,7 +87,7 @@ class ComplexResult:
     result: int
 
 
-Source = UserInput | SizeInput | StateInput
+Source = UserInput | ComplexInput | SizeInput | StateInput
 Returned = TensorResult | StridedResult | ComplexResult | SizeResult | FixedResult
 
 

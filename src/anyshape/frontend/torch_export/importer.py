@@ -9,7 +9,7 @@ import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 from anyshape.base.errors import AxisDeclarationError, AxisNameConflictError
-from anyshape.frontend.aten.complex_tensors import ComplexTensor, is_complex
+from anyshape.frontend.aten.complex_tensors import PARTS, ComplexTensor, is_complex
 from anyshape.frontend.aten.dtypes import from_torch
 from anyshape.frontend.aten.symbols import dim_of_size
 from anyshape.frontend.aten.walk import Walker, check_known, constant, location_of
@@ -27,6 +27,7 @@ from anyshape.frontend.imported.conditions import (
     require,
 )
 from anyshape.frontend.imported.program import (
+    ComplexInput,
     ComplexResult,
     FixedResult,
     ImportedProgram,
@@ -118,13 +119,18 @@ class _Importer:
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor):
             return getattr(spec.arg, "value", None)
-        return self._param(node.name, value, UserInput(leaf), self.naming.named.inputs[leaf].dims)
+        named = self.naming.named.inputs[leaf].dims
+        if not is_complex(value):
+            return self._param(node.name, value, UserInput(leaf), named)
+        return ComplexTensor(self._param(node.name, value, ComplexInput(leaf), named))
 
     def _param(self, name: str, value: Any, source: Source, named: NamedDims) -> Tensor:
         self.inputs.append(name)
         self.sources.append(source)
-        shape = (self._dim(size, named.get(i)) for i, size in enumerate(value.shape))
-        return self.tracer.param(TensorType(from_torch(value.dtype), tuple(shape)))
+        shape = tuple(self._dim(size, named.get(i)) for i, size in enumerate(value.shape))
+        if is_complex(value):
+            return self.tracer.param(TensorType(PARTS[value.dtype], (*shape, Dim.of(2))))
+        return self.tracer.param(TensorType(from_torch(value.dtype), shape))
 
     def _dim(self, size: Any, given: Dim | None) -> Dim:
         return dim_of_size(size, self.naming.dims) if given is None else given
