@@ -10,6 +10,8 @@ NAMES = [
     "Cancellation",
     "CompiledModule",
     "Executable",
+    "GradientsWarning",
+    "HostOpsWarning",
     "Jitted",
     "KernelView",
     "Options",

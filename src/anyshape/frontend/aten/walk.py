@@ -77,8 +77,9 @@ def is_token(node: Any) -> bool:
 
 def unknown_calls(module: Any) -> list[Any]:
     """The calls of ops that the table lacks."""
+    known = TABLE.keys() | COMPLEX.keys()
     calls = (node for node in _nodes(module) if node.op == "call_function")
-    return [node for node in calls if target_name(node) not in TABLE.keys() | COMPLEX.keys()]
+    return [node for node in calls if target_name(node) not in known]
 
 
 def writes(module: Any) -> bool:

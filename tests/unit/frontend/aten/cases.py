@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from typing import Any
 
@@ -99,6 +100,13 @@ def size(x: Any, axis: int = 0) -> Any:
     return aten.sym_size.int(x, axis)
 
 
+def rounded(function: Any, number: Any) -> Any:
+    """A function that torch.fx records, although it is none of torch's."""
+    if isinstance(number, torch.fx.Proxy):
+        return number.tracer.create_proxy("call_function", function, (number,), {})
+    return function(number)
+
+
 def one_more(number: Any) -> Any:
     return aten.add.Tensor(aten.scalar_tensor.default(number, dtype=torch.int64), 1)
 
@@ -180,6 +188,9 @@ add("aten.hardtanh.default", (X,), -0.3, 0.7)
 add("aten.leaky_relu.default", (X,), 0.2)
 add("aten.elu.default", (X,), 0.5)
 add("aten._to_copy.default", (X,), dtype=torch.int64)
+add("prims.convert_element_type.default", (X,), torch.int64)
+add("aten.true_divide.Tensor", (NUMBERS, COUNTS))
+add("aten.true_divide.Scalar", (NUMBERS,), 4)
 add("aten.clone.default aten.alias.default aten.detach.default", (X,))
 add("aten.lift_fresh_copy.default", (X,))
 add("aten.copy.default", (X, Input((4,), integers)))
@@ -347,6 +358,10 @@ case("mod", X)(lambda x: operator.mod(size(x) + 2, 3))
 case("neg", X)(lambda x: operator.neg(size(x)))
 case("pow", X)(lambda x: operator.pow(size(x), 2))
 case("truediv", X)(lambda x: aten.mul.Tensor(x, operator.truediv(size(x), 3)))
+for rounding in (math.floor, math.ceil, math.trunc):
+    case(rounding.__name__, X)(
+        lambda x, whole=rounding: rounded(whole, operator.sub(operator.truediv(size(x), 3), 2.5))
+    )
 case("sym_float", X)(lambda x: aten.add.Tensor(x, torch.sym_float(size(x))))
 case("sym_max", X)(lambda x: torch.sym_max(size(x), 3))
 case("sym_min", X)(lambda x: torch.sym_min(size(x), 3))
