@@ -7,6 +7,7 @@ time, so the test asserts that no others are.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch._higher_order_ops.map import map as torch_map
 from torch.nn import functional as fn
 
 import anyshape as ash
@@ -302,6 +304,20 @@ def test_a_custom_op_runs_as_often_as_it_is_called() -> None:
         assert calls == [1, 1, 0]
 
 
+seen: list[int] = []
+
+
+@torch.library.custom_op("anyshape_tests::remembered", mutates_args=())
+def remembered(x: torch.Tensor) -> torch.Tensor:
+    seen.append(x.data_ptr())
+    return x + 1
+
+
+@remembered.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
 @torch.library.custom_op("anyshape_tests::positive", mutates_args=())
 def positive(x: torch.Tensor) -> list[torch.Tensor]:
     return [x[x > 0], (x > 0).nonzero()]
@@ -343,6 +359,15 @@ def test_a_custom_op_decides_sizes_in_a_list() -> None:
         assert_like_eager(model, function, floats(*sizes))
 
 
+def test_map_over_an_axis() -> None:
+    def function(x: Any) -> Any:
+        return torch_map(lambda row, y: (row.mode(0)[0] * y, row + 1), x, torch.ones(1))
+
+    model = compiled(function, floats(3, 5))
+    for sizes in ((4, 6), (1, 1), (7, 11)):
+        assert_like_eager(model, function, floats(*sizes))
+
+
 def test_results_that_are_kept_depend_on_inputs_alone() -> None:
     with pytest.raises(ash.errors.ResultCacheError, match="rand_like"):
         compiled(torch.rand_like, floats(3, 5), result_cache=1 << 20)
@@ -380,6 +405,34 @@ def test_results_share_no_memory_with_what_a_kernel_was_given() -> None:
     found = compiled(lambda x: x.view(torch.int32), floats(3, 5))(x)
     found += 1
     assert x.sum() == 0
+
+
+def test_operands_are_not_copied() -> None:
+    x = torch.zeros(4, 5)
+    model = compiled(remembered, floats(3, 5))
+    model(x)
+    assert seen == [x.data_ptr()]
+
+
+def test_constants_are_not_written_and_not_copied() -> None:
+    """What a kernel is given is read-only here, of which torch would warn."""
+
+    class Adds(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("table", torch.randn(40, 5))
+
+        def forward(self, x: Any) -> Any:
+            return x + remembered(self.table).sum(0)
+
+    module = Adds()
+    model = ash.compile(module, (floats(3, 5),), axes={"x": ("n", None)})
+    seen.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            assert_same(model(floats(2, 5) * 0), module(floats(2, 5) * 0))
+    assert seen[0] == seen[2]  # between them are eager's calls
 
 
 def test_explain_names_the_ops_of_torch() -> None:

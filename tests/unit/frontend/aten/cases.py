@@ -470,4 +470,6 @@ case(
 )(lambda *tensors: aten.batch_norm.default(*tensors, False, 0.1, 1e-5, False))
 
 # Entries that need bodies, or a package beside torch: tests/e2e/test_torch*.py has them.
-ELSEWHERE = frozenset({"cond", "while_loop", "scan", "transformers.grouped_mm_fallback.default"})
+ELSEWHERE = frozenset(
+    {"cond", "while_loop", "scan", "map_impl", "transformers.grouped_mm_fallback.default"}
+)

@@ -54,3 +54,13 @@ def scan(
 
     last, stacked = control.scan(step, list(init), list(xs))
     return [*last, *stacked]
+
+
+@entry("map_impl")
+def map_(call: Call, body: Body, xs: Sequence[Any], additional: Sequence[Any] = ()) -> list[Any]:
+    """A scan that carries nothing."""
+
+    def step(state: list[Any], items: list[Any]) -> tuple[list[Any], list[Any]]:
+        return state, list(body(*items, *additional))
+
+    return control.scan(step, [], list(xs))[1]
