@@ -126,9 +126,10 @@ REFUSED: dict[str, Function] = {
     "range": lambda x: sum(x[:, i] for i in range(x.shape[1])),
     "float": lambda x: x * float(x.shape[1]),
     "ceil": lambda x: x[:, : math.ceil(x.shape[1] / 2)],
-    "one certain size": lambda x: x + 1 if x.shape[1] == 6 else x - 1,
 }
 ACCEPTED = {**NUMBERS, **TRUTHS, **PARTS}
+BOUNDED = ("all of a split", "last of a split", "split by a size", "one part")
+"""Those with ever more parts."""
 
 
 def eager(function: Function, x: Any) -> Any:
@@ -142,9 +143,9 @@ def eager(function: Function, x: Any) -> Any:
 def outcomes(function: Function) -> dict[tuple[int, int], Any]:
     """By size: None where the call is refused by name, else whether it gives what eager gives."""
     module = function if isinstance(function, torch.nn.Module) else Calling(function)
-    fast = ash.compile(
-        module, (torch.zeros(EXAMPLE),), axes={"x": ("b", "n")}, executor="reference"
-    )
+    bounded = any(function is PARTS[name] for name in BOUNDED)
+    axes = {"x": ("b", ash.Axis("n", max=12) if bounded else "n")}
+    fast = ash.compile(module, (torch.zeros(EXAMPLE),), axes=axes, executor="reference")
     found: dict[tuple[int, int], Any] = {}
     for size in SIZES:
         x = torch.randn(size)

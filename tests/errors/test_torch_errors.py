@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -218,8 +219,9 @@ def test_an_example_that_the_model_does_not_take() -> None:
 
 
 def test_a_declared_range_that_the_model_does_not_hold_for() -> None:
-    rows = ash.Axis("n", min=1, max=9)
-    assert message_of(AxisDeclarationError, capturing(Long(), zeros(5, 2), x=(rows, None))) == (
+    axes = {"x": (ash.Axis("n", min=1, max=9), None)}
+    action = partial(ash.compile, Long(), (zeros(5, 2),), axes=axes, branches=1)
+    assert message_of(AxisDeclarationError, action) == (
         f"axis 'n' is declared 1..9, but the model was captured for 3 < n ({line('long')})\n"
         "fix: declare Axis('n', ...) with a range for which 3 < n holds"
     )

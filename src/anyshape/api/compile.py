@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from sys import modules
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from anyshape.api.compile_model import compile_model
 from anyshape.api.compiled_module import CompiledModule
 from anyshape.api.graph_calls import donated_names, refuse_updates
 from anyshape.api.host_ops import report_host_ops
@@ -19,6 +20,10 @@ from anyshape.ir.graph import Graph
 
 if TYPE_CHECKING:
     import torch
+
+
+BRANCHES = 8
+"""How many programs a model that branches on sizes may become."""
 
 
 @overload
@@ -40,6 +45,7 @@ def compile(
     dynamic_shapes: Any = None,
     names: Mapping[str, str] | None = None,
     consume: bool = False,
+    branches: int = BRANCHES,
     options: Options | None = None,
     **chosen: Unpack[CompileKeywords],
 ) -> CompiledModule: ...
@@ -54,6 +60,7 @@ def compile(
     dynamic_shapes: Any = None,
     names: Mapping[str, str] | None = None,
     consume: bool = False,
+    branches: int = BRANCHES,
     options: Options | None = None,
     **chosen: Unpack[CompileKeywords],
 ) -> Executable | CompiledModule:
@@ -72,6 +79,9 @@ def compile(
     - `dynamic_shapes`: the same in torch.export's own form, instead of `axes`.
     - `names`: axis names for torch's symbols, `{"s43": "batch"}`, where an exported program (an
       ExportedProgram, which needs no example) has symbols that nobody named.
+    - `branches`: where the model's code branches on sizes (`if x.shape[0] > 4:`), it is captured
+      for each case that its axes allow, up to so many programs, and a call takes that of its
+      sizes. With 1 there is only that of the example: other sizes are refused.
     - `consume`: the model gives its weights up, so that they are in memory once. It cannot be used
       afterwards; if compiling fails, it is as it was.
 
@@ -108,9 +118,7 @@ def compile(
     choices = CompileOptions.of(**chosen)
     _check_kinds(args=args, kwargs=kwargs, axes=axes, names=names)
     check_switch("consume", consume)
-
-    def made(graph: Graph, donate: Sequence[str] = choices.donate) -> Executable:
-        return compile_graph(graph, options, **{**chosen, "donate": donate})
+    _check_branches(branches)
 
     if isinstance(source, (Graph, Jitted)):
         if consume:
@@ -118,24 +126,34 @@ def compile(
         _refuse_capture(
             args=args, kwargs=kwargs, axes=axes, dynamic_shapes=dynamic_shapes, names=names
         )
-        return made(source if isinstance(source, Graph) else source.graph)
+        if branches != BRANCHES:
+            raise OptionError("branches", str(branches), "left out: a graph has no branches")
+        graph = source if isinstance(source, Graph) else source.graph
+        return compile_graph(graph, options, **chosen)
     if _is_of_torch(source):
         with capturing():
             from anyshape.api.consume import giving_up  # noqa: PLC0415  torch is optional
             from anyshape.api.torch_compile import captured_model  # noqa: PLC0415
 
             shapes = axes, dynamic_shapes, names or {}
-            model = captured_model(source, args, kwargs or {}, *shapes, consume=consume)
-        report_host_ops(model.program.graph, strict=choices.strict, stacklevel=2)
+            example = args, kwargs or {}
+            model = captured_model(source, *example, *shapes, consume=consume, branches=branches)
+        graphs = [program.graph for program in model.programs]
+        report_host_ops(*graphs, strict=choices.strict, stacklevel=2)
         donate = donated_names(model, choices.donate)
         if choices.result_cache is not None:
-            refuse_updates(model.program)
+            refuse_updates(model)
             donate = ()  # an input that the model writes into is written after the call
-        with giving_up(source, model.program) if consume else nullcontext():
-            executable = made(model.program.graph, donate)
+        with giving_up(source, model) if consume else nullcontext():
+            executable = compile_model(model, options, {**chosen, "donate": donate})
         return CompiledModule(executable, model)
     problem = f"is a {type(source).__name__}, no model"
     raise InputError("source", problem, "pass a Graph, a jitted function, or a torch module")
+
+
+def _check_branches(branches: object) -> None:
+    if isinstance(branches, bool) or not isinstance(branches, int) or branches < 1:
+        raise OptionError("branches", repr(branches), "a number of programs, at least 1")
 
 
 _KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {

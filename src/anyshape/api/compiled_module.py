@@ -22,6 +22,7 @@ from anyshape.api.overlaps import refuse_overlaps
 from anyshape.base.fork_lock import call_lock
 from anyshape.execute import (
     BackgroundSpecialization,
+    BranchedExecutable,
     Capabilities,
     Executable,
     ExecutableMemory,
@@ -31,7 +32,7 @@ from anyshape.execute import (
 )
 from anyshape.execute.tensors import as_numpy
 from anyshape.frontend.builder.pytree import unflatten
-from anyshape.frontend.imported.program import ImportedModel
+from anyshape.frontend.imported.program import ImportedModel, ImportedProgram
 from anyshape.ir.types import Array
 from anyshape.observe.explain import Explanation
 from anyshape.runtime.program import Metrics
@@ -47,24 +48,28 @@ class CompiledModule:
 
     def __init__(self, executable: Executable, model: ImportedModel) -> None:
         self._executable = executable
+        self._branched = executable if isinstance(executable, BranchedExecutable) else None
         self._signature = model.signature
         self._program = model.program
+        self._programs = model.programs
         self._state = dict(model.program.state)
         self._one_by_one = call_lock() if self._state else nullcontext()
-        self._passes_on = passes_on(model)
-        self._written = frozenset(model.program.input_updates)
+        self._cases_pass_on = passes_on(model)
+        self._passes_on = self._cases_pass_on and self._branched is None
+        self._written = frozenset(leaf for each in model.programs for leaf in each.input_updates)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves = self._signature.flatten(args, kwargs)
         if self._passes_on:
-            results = self._executable(*leaves)
-        else:
-            if self._written:
-                refuse_overlaps(self._signature.paths, leaves, self._written)
-            with self._one_by_one:
-                results = self._executable(*self._arrays(leaves))
-                self._update(results, leaves)
-        return self._returned(results)
+            return self._returned(self._program, self._executable(*leaves))
+        if self._cases_pass_on:
+            return self._returned(*self._run(leaves))
+        if self._written:
+            refuse_overlaps(self._signature.paths, leaves, self._written)
+        with self._one_by_one:
+            program, results = self._run(self._arrays(leaves))
+            self._update(program, results, leaves)
+        return self._returned(program, results)
 
     def steps(self, *args: Any, **kwargs: Any) -> Iterator[StepRun]:
         """One call, a step at a time; the state stays as it is."""
@@ -87,17 +92,26 @@ class CompiledModule:
     def _arrays(self, leaves: Sequence[Any]) -> list[Any]:
         return graph_arrays(self._program.sources, leaves, self._state)
 
-    def _update(self, results: Sequence[Any], leaves: Sequence[Any]) -> None:
-        for name, number in self._program.state_updates.items():
+    def _run(self, arrays: Sequence[Any]) -> tuple[ImportedProgram, Sequence[Any]]:
+        """The results, and the program whose they are."""
+        if self._branched is None:
+            return self._program, self._executable(*arrays)
+        number, results = self._branched.call_case(arrays)
+        return self._programs[number], results
+
+    def _update(
+        self, program: ImportedProgram, results: Sequence[Any], leaves: Sequence[Any]
+    ) -> None:
+        for name, number in program.state_updates.items():
             self._state[name] = results[number]
-        for leaf, number in self._program.input_updates.items():
+        for leaf, number in program.input_updates.items():
             if results[number] is not leaves[leaf]:
                 leaves[leaf][...] = results[number]
 
-    def _returned(self, results: Sequence[Any]) -> Any:
+    def _returned(self, program: ImportedProgram, results: Sequence[Any]) -> Any:
         torch_out = not any(self._signature.is_tensor)  # nothing else says what the caller wants
-        leaves = returned_leaves(self._program.returned, results, torch_out=torch_out)
-        return unflatten(self._program.result_structure, leaves)
+        leaves = returned_leaves(program.returned, results, torch_out=torch_out)
+        return unflatten(program.result_structure, leaves)
 
     # --- as of every Executable ---------------------------------------------------------------
 

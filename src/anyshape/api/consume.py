@@ -17,21 +17,22 @@ import torch
 
 from anyshape.base.errors import ConsumedError
 from anyshape.execute.tensors import as_torch
-from anyshape.frontend.imported.program import ImportedProgram
+from anyshape.frontend.imported.program import ImportedModel
 
 
 @contextmanager
-def giving_up(source: Any, imported: ImportedProgram) -> Generator[None]:
+def giving_up(source: Any, imported: ImportedModel) -> Generator[None]:
     """Within, a module or an exported program has no weights; afterwards it refuses to be used."""
     tensors = _tensors(source)
-    taken = {name: tensor for name, tensor in tensors.items() if name in imported.constants}
+    holders = {name: program for program in imported.programs for name in program.constants}
+    taken = {name: tensor for name, tensor in tensors.items() if name in holders}
     _empty(taken)
     gc.collect()  # what torch made while it exported is in cycles, and views of weights with it
     try:
         yield
     except BaseException:
         for name, tensor in taken.items():
-            tensor.data = as_torch(np.array(imported.constant(name)))
+            tensor.data = as_torch(np.array(holders[name].constant(name)))
         raise
     _empty(tensors)
     _refuse_use(source)

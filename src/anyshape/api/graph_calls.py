@@ -20,7 +20,6 @@ from anyshape.frontend.imported.program import (
     ComplexResult,
     FixedResult,
     ImportedModel,
-    ImportedProgram,
     Returned,
     SizeInput,
     SizeResult,
@@ -111,11 +110,12 @@ def _as_tensor(leaf: Any) -> Any:
     return as_torch(leaf) if isinstance(leaf, np.ndarray) else leaf  # pyright: ignore[reportUnknownArgumentType]
 
 
-def refuse_updates(program: ImportedProgram) -> None:
+def refuse_updates(model: ImportedModel) -> None:
     """For `result_cache`: calls that change buffers are never the same call again."""
-    if program.state_updates:
-        causes = {f"buffer '{name}'": 1 for name in program.state_updates}
-        raise ResultCacheError(program.graph.name, causes)
+    updated = sorted({name for program in model.programs for name in program.state_updates})
+    if updated:
+        causes = {f"buffer '{name}'": 1 for name in updated}
+        raise ResultCacheError(model.program.graph.name, causes)
 
 
 def donated_names(model: ImportedModel, names: Sequence[str]) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ def _is_donated(source: Source, model: ImportedModel, names: Sequence[str]) -> b
     match source:
         case UserInput(leaf):
             path = model.signature.paths[leaf]
-            written = leaf in model.program.input_updates
+            written = any(leaf in program.input_updates for program in model.programs)
             return written or any(_is_within(path, name) for name in names)
         case SizeInput() | ComplexInput():
             return False
@@ -150,7 +150,6 @@ def _is_within(path: str, name: str) -> bool:
 
 def passes_on(model: ImportedModel) -> bool:
     """Whether the arrays of the graph are the leaves of a call, as they are."""
-    program = model.program
     leaves = len(model.signature.paths)
     in_order = tuple(UserInput(leaf) for leaf in range(leaves))
-    return program.sources == in_order and not program.input_updates
+    return all(each.sources == in_order and not each.input_updates for each in model.programs)

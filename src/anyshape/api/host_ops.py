@@ -11,13 +11,14 @@ from anyshape.ir.graph import Graph
 from anyshape.ops.torch_call import TorchCallAttrs
 
 
-def report_host_ops(graph: Graph, *, strict: bool, stacklevel: int) -> None:
+def report_host_ops(*graphs: Graph, strict: bool, stacklevel: int) -> None:
     """One warning for all ops of a model that torch computes, or with `strict` an error."""
     places: dict[str, list[str]] = {}
-    for node in all_nodes(graph.body):
-        if isinstance(node.attrs, TorchCallAttrs):
-            place = str(graph.locations.of(node) or "")
-            places.setdefault(node.attrs.target, []).append(place)
+    for graph in graphs:
+        for node in all_nodes(graph.body):
+            if isinstance(node.attrs, TorchCallAttrs):
+                place = str(graph.locations.of(node) or "")
+                places.setdefault(node.attrs.target, []).append(place)
     if not places:
         return
     if strict:

@@ -22,8 +22,9 @@ def captured_model(
     names: Mapping[str, str],
     *,
     consume: bool = False,
+    branches: int = 1,
 ) -> ImportedModel:
-    """The graph of a module at an example call, or of an ExportedProgram."""
+    """The graphs of a module at an example call, or the one of an ExportedProgram."""
     refuse_consumed(source)
     if isinstance(source, torch.export.ExportedProgram):
         if args or kwargs or dynamic_shapes is not None:
@@ -32,4 +33,5 @@ def captured_model(
         return capture_program(source, axes, names, share=consume)
     if axes is not None and dynamic_shapes is not None:
         raise OptionError("dynamic_shapes", "...", "left out where axes are given")
-    return capture_module(source, args, kwargs, axes, dynamic_shapes, names, share=consume)
+    call = source, args, kwargs, axes, dynamic_shapes, names
+    return capture_module(*call, share=consume, branches=branches)

@@ -22,7 +22,7 @@ from transformers.exporters.auto import register_export_config, register_exporte
 from transformers.exporters.base import HfExporter
 from transformers.exporters.configs import ExportConfigMixin
 
-from anyshape.api.compile import compile
+from anyshape.api.compile import BRANCHES, compile
 from anyshape.api.compiled_module import CompiledModule
 from anyshape.base.errors import OptionError
 from anyshape.base.options import Options
@@ -56,6 +56,7 @@ class AnyshapeConfig(ExportConfigMixin):
     export_format: Any = "anyshape"
     axes: Mapping[str, Any] | None = None
     consume: bool = False
+    branches: int = BRANCHES
     executor: ExecutorName = "native"
     threads: int = 0
     strict: bool = False
@@ -96,6 +97,7 @@ class AnyshapeExporter(HfExporter):
                 kwargs=dict(inputs),
                 axes={**canonical_axes(inputs), **(chosen.axes or {})},
                 consume=chosen.consume,
+                branches=chosen.branches,
                 options=chosen.options,
                 **cast(CompileKeywords, {name: getattr(chosen, name) for name in CHOICES}),
             )

@@ -1,8 +1,11 @@
 """Executables: compiled graphs that run at any shape, and the executors that run them."""
 
 from anyshape.execute.background import BackgroundSpecialization
+from anyshape.execute.branches import BranchedExecutable
 from anyshape.execute.capabilities import Capabilities
+from anyshape.execute.cases import Case
 from anyshape.execute.compile import EXECUTORS, compile_graph
+from anyshape.execute.compile_branches import BranchedGraphs, compile_branches
 from anyshape.execute.compile_options import CompileKeywords, CompileOptions, ExecutorName
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import ExecutableMemory, Run, StepRun
@@ -14,7 +17,10 @@ from anyshape.execute.specialization import Specialization
 __all__ = [
     "EXECUTORS",
     "BackgroundSpecialization",
+    "BranchedExecutable",
+    "BranchedGraphs",
     "Capabilities",
+    "Case",
     "CompileKeywords",
     "CompileOptions",
     "CostReport",
@@ -30,5 +36,6 @@ __all__ = [
     "StepReport",
     "StepRun",
     "VariantCost",
+    "compile_branches",
     "compile_graph",
 ]

@@ -117,6 +117,10 @@ class CachingExecutor:
         self.executor.reserve(sizes)
 
     @property
+    def weights(self) -> Mapping[int, int]:
+        return self.executor.weights
+
+    @property
     def kernels(self) -> tuple[KernelView, ...]:
         return self.executor.kernels
 

@@ -66,7 +66,7 @@ def compile_graph(
     donated = _checked(graph, choices)
     if choices.executor == "reference":
         return Executable(graph, graph, (), _remembering(graph, ReferenceExecutor(graph), choices))
-    options = _checked_options(options)
+    options = checked_options(options)
     passes = pipeline((*options.without, *choices.without))
     passed = run_passes(graph, passes, donated, observe=DebugPrinter(options.debug).passed)
     if choices.strict:
@@ -142,7 +142,7 @@ def _checked(graph: Graph, choices: CompileOptions) -> frozenset[int]:
     return donated_inputs(graph, choices.donate)
 
 
-def _checked_options(options: Options | None) -> Options:
+def checked_options(options: Options | None) -> Options:
     if options is None:
         return options_from_environment()
     if not isinstance(options, Options):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -13,7 +13,7 @@ from anyshape.codegen.target import described
 from anyshape.execute.background import BackgroundSpecialization
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.destinations import destinations, filled, unfit
-from anyshape.execute.executor import ExecutableMemory, Executor, StepRun
+from anyshape.execute.executor import ExecutableMemory, Executor, Run, StepRun
 from anyshape.execute.input_errors import in_words_of_model
 from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.specialization import Specialization
@@ -62,16 +62,16 @@ class Executable:
         types = source.without_checks().body.result_types
         self._results = tuple(type_ for type_ in types if isinstance(type_, TensorType))
         # Without checks it is the executor's own: one more Python call would be felt.
-        self._run = self._run_checked if source.checks else executor.run
+        self.run_checked: Run = self._run_checked if source.checks else executor.run
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         for array in arrays:
             if type(array) is not ndarray:
                 return self._call_with_tensors(arrays)
         try:  # as in run(), whose call alone would cost a tenth of a small one
-            return self._run(arrays)
+            return self.run_checked(arrays)
         except RuntimeFailure as failure:
-            raise self._in_words_of_model(failure, arrays) from None
+            raise self.in_words_of_model(failure, arrays) from None
 
     def run(
         self,
@@ -105,20 +105,24 @@ class Executable:
                 limits = RunLimits.from_now(deadline, cancellation, memory_limit)
             if out is None:
                 if limits is UNLIMITED:
-                    return self._run(arrays)
-                return self._checked(self.executor.run_within(arrays, limits), arrays)
-            places = destinations(out, self.source.name, self._results)
+                    return self.run_checked(arrays)
+                return self.checked(self.executor.run_within(arrays, limits), arrays)
+            places = destinations(out, self.source.name, self._result_types(arrays))
             own = [*places, None] if self.source.checks else places
             results = self.executor.run_within(arrays, limits, own)
-            return filled(out, places, self._checked(results, arrays))
+            return filled(out, places, self.checked(results, arrays))
         except RuntimeFailure as failure:
-            raise self._in_words_of_model(failure, arrays) from None
+            raise self.in_words_of_model(failure, arrays) from None
+
+    def _result_types(self, arrays: Sequence[Any]) -> Sequence[TensorType]:
+        """Of a call with these arrays."""
+        return self._results
 
     def _run_checked(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         results = self.executor.run(arrays)
-        return results[:-1] if results[-1][0] < 0 else self._checked(results, arrays)
+        return results[:-1] if results[-1][0] < 0 else self.checked(results, arrays)
 
-    def _checked(self, results: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def checked(self, results: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The results of the caller, if the graph's checks have found nothing."""
         checks = self.source.checks
         if not checks:
@@ -130,9 +134,9 @@ class Executable:
 
     def _run_unlimited(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         try:
-            return self._run(arrays)
+            return self.run_checked(arrays)
         except RuntimeFailure as failure:
-            raise self._in_words_of_model(failure, arrays) from None
+            raise self.in_words_of_model(failure, arrays) from None
 
     def _call_with_tensors(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         results = self._run_unlimited(readable(arrays, self._inputs))
@@ -148,13 +152,11 @@ class Executable:
         """
         given = readable(arrays, self._inputs)
         try:
-            self._checked((yield from self.executor.steps(given)), given)
+            self.checked((yield from self.executor.steps(given)), given)
         except RuntimeFailure as failure:
-            raise self._in_words_of_model(failure, given) from None
+            raise self.in_words_of_model(failure, given) from None
 
-    def _in_words_of_model(
-        self, failure: RuntimeFailure, arrays: Sequence[object]
-    ) -> AnyshapeError:
+    def in_words_of_model(self, failure: RuntimeFailure, arrays: Sequence[object]) -> AnyshapeError:
         if isinstance(failure, MemoryRefusedError):
             return self.executor.beyond_limit(failure)
         if isinstance(failure, OutputUnfitError):

@@ -112,6 +112,11 @@ class Executor(Protocol):
     def memory(self) -> ExecutableMemory: ...
 
     @property
+    def weights(self) -> Mapping[int, int]:
+        """The bytes of each constant by its address: programs may share them."""
+        ...
+
+    @property
     def kernels(self) -> tuple[KernelView, ...]:
         """Every way to do each step, in the order of the schedule; none if nothing is compiled."""
         ...
@@ -121,3 +126,11 @@ class Executor(Protocol):
     def decisions(self) -> tuple[Decision, ...]:
         """What was done and refused after the passes, when memory was planned."""
         ...
+
+
+def memory_together(executors: Sequence[Executor]) -> ExecutableMemory:
+    """What several executors hold; weights that they share, once."""
+    every = (executor.memory() for executor in executors)
+    weights = {at: size for executor in executors for at, size in executor.weights.items()}
+    total = ExecutableMemory(*map(sum, zip(*every, strict=True)))
+    return total._replace(weights=sum(weights.values()))

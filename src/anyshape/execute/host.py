@@ -18,7 +18,15 @@ from typing import Any
 import numpy as np
 
 from anyshape.base.errors import AnyshapeError, FactViolationError, UnsupportedError, VerifyError
-from anyshape.execute.executor import ExecutableMemory, Executor, Out, RunCounter, StepRun, Steps
+from anyshape.execute.executor import (
+    ExecutableMemory,
+    Executor,
+    Out,
+    RunCounter,
+    StepRun,
+    Steps,
+    memory_together,
+)
 from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.memory_limits import arrays_of_numpy
 from anyshape.execute.regions import HostStep, RegionPlan, SegmentStep, Step
@@ -181,8 +189,12 @@ class HostExecutor:
         return Metrics(*map(sum, of_segments))._replace(runs=self._counter.runs)
 
     def memory(self) -> ExecutableMemory:
-        """What all segments hold."""
-        return ExecutableMemory(*map(sum, zip(*(s.memory() for s in self.segments), strict=True)))
+        """What all segments hold; weights that they share, once."""
+        return memory_together(self.segments)
+
+    @property
+    def weights(self) -> Mapping[int, int]:
+        return {at: size for segment in self.segments for at, size in segment.weights.items()}
 
     @property
     def kernels(self) -> tuple[KernelView, ...]:

@@ -139,7 +139,8 @@ def _addresses(kernels: Sequence[Kernel], codes: Sequence[Code]) -> Iterator[int
 class Weights:
     """Constants in memory, kept as long as the program.
 
-    A weight is held once: the graph's store lets go of what is packed, and reads the panels.
+    A weight is held once: the graph's store lets go of what is packed, and reads the panels. A
+    program whose store has the weight in the same form already shares it.
     """
 
     def __init__(self, plan: Schedule) -> None:
@@ -149,14 +150,19 @@ class Weights:
 
     def address(self, plan: ConstantPlan) -> int:
         value, packing = plan.constant.value, plan.packing
-        array = value.array if isinstance(value, TensorLiteral) else self.store.array(value)
-        self._ask(array, plan)
-        with arrays_of_numpy():
-            dense = pack(array, packing) if packing else np.ascontiguousarray(array)
-        if packing and not isinstance(value, TensorLiteral):
-            self.store.move(value, partial(unpack, dense, packing, value.shape))
+        if isinstance(value, TensorLiteral):
+            dense = self._dense(plan, value.array)
+        else:
+            dense = self.store.form(value, packing, partial(self._dense, plan))
+            if packing:
+                self.store.move(value, partial(unpack, dense, packing, value.shape))
         self.arrays.append(dense)
         return dense.ctypes.data
+
+    def _dense(self, plan: ConstantPlan, array: Array) -> Array:
+        self._ask(array, plan)
+        with arrays_of_numpy():
+            return pack(array, plan.packing) if plan.packing else np.ascontiguousarray(array)
 
     def _ask(self, array: Array, plan: ConstantPlan) -> None:
         """Before memory is taken for another form of a constant."""

@@ -19,7 +19,7 @@ from anyshape.execute.input_errors import too_large
 from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.link import LinkedProgram
 from anyshape.execute.memory_limits import memory_error
-from anyshape.execute.specialization import Specialization, split_buffers, weights_bytes
+from anyshape.execute.specialization import Specialization, constant_sizes, split_buffers
 from anyshape.execute.tensors import shape_of
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Value
@@ -133,9 +133,14 @@ class NativeExecutor:
     def metrics(self) -> Metrics:
         return self.linked.program.metrics()
 
+    @property
+    def weights(self) -> dict[int, int]:
+        addresses = self.linked.program.description.constants
+        return {addresses[number]: size for number, size in constant_sizes(self.plan)}
+
     def memory(self) -> ExecutableMemory:
         metrics = self.metrics()
-        weights = weights_bytes(self.plan)
+        weights = sum(self.weights.values())
         code = self.linked.code_bytes
         return ExecutableMemory(weights, code, metrics.bytes, metrics.idle_arena_bytes)
 

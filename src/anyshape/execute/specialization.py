@@ -6,7 +6,7 @@ its face: the numbers are the runtime's, the names and shapes come from the plan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from anyshape.execute.reports import (
     CONSTANT,
@@ -128,8 +128,14 @@ def split_buffers(step: StepPlan) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def weights_bytes(plan: Schedule) -> int:
     """Of all constants, in each form that a kernel reads."""
-    constants = (b for b in plan.buffers if isinstance(b.store, ConstantStore))
-    return sum(buffer.bytes.evaluate({}) for buffer in constants)
+    return sum(size for _, size in constant_sizes(plan))
+
+
+def constant_sizes(plan: Schedule) -> Iterator[tuple[int, int]]:
+    """The number of each constant, and its bytes."""
+    for buffer in plan.buffers:
+        if isinstance(buffer.store, ConstantStore):
+            yield buffer.store.index, buffer.bytes.evaluate({})
 
 
 def _cost(step: StepNumbers) -> StepCost:

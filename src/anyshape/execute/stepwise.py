@@ -72,6 +72,10 @@ class StepwiseExecutor:
         return self._native.memory()
 
     @property
+    def weights(self) -> Mapping[int, int]:
+        return self._native.weights
+
+    @property
     def kernels(self) -> tuple[KernelView, ...]:
         return self._native.kernels
 

@@ -7,8 +7,9 @@ along with the graph knows where the bytes are (often a memory-mapped file).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -72,9 +73,13 @@ class WeightRef:
 
 @dataclass(slots=True)
 class _Content:
-    """How the elements of a weight are read; one for all stores that have the weight."""
+    """How the elements of a weight are read, and other forms of it that someone holds; one for all
+    stores that have the weight."""
 
     read: Callable[[], Array]
+    forms: WeakValueDictionary[Hashable, Array] = field(
+        default_factory=WeakValueDictionary[Hashable, Array]
+    )
 
 
 class WeightStore:
@@ -106,6 +111,14 @@ class WeightStore:
         """Lets go of the buffer, also for the stores that share it: `read` makes the same elements
         from where they are now."""
         self._content(ref).read = read
+
+    def form(self, ref: WeightRef, key: Hashable, make: Callable[[Array], Array]) -> Array:
+        """The weight in another form: as somebody holds it already, or made now."""
+        content = self._content(ref)
+        known = content.forms.get(key)
+        if known is None:
+            known = content.forms[key] = make(self.array(ref))
+        return known
 
     def _content(self, ref: WeightRef) -> _Content:
         found = self._contents.get(ref.digest)

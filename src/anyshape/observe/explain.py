@@ -83,6 +83,7 @@ class Explanation:
     specialization: str | None = None  # the plan at a binding, if one was given
     planned: tuple[Decision, ...] = ()  # decisions about memory, after the passes
     target: str = ""  # what runs its kernels, if it has any
+    branches: tuple[str, ...] = ()  # the cases that have programs of their own, and those refused
 
     @property
     def applied(self) -> tuple[Group, ...]:
@@ -108,6 +109,7 @@ class Explanation:
     def __str__(self) -> str:
         sections = (
             ("", [f"{self.graph}: {self._how}"]),
+            ("branches on sizes", [f"  {line}" for line in self.branches]),
             ("passes", _pass_table(self.passes)),
             ("done", self._listed(self.applied, "applied")),
             ("refused", self._listed(self.refused, "refused")),

@@ -17,7 +17,7 @@ from anyshape.program import ProgramDescription
 from anyshape.runtime import _native
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.options import RunOptions
-from anyshape.runtime.program import Outputs, Program, Run, Stepper
+from anyshape.runtime.program import FirstWord, Outputs, Program, Run, Stepper
 from anyshape.runtime.specialization import Specialization
 
 
@@ -52,6 +52,15 @@ class GuardedProgram(Program):
         def guarded(inputs: Sequence[Any]) -> Outputs:
             with guard():
                 return run(inputs)
+
+        return guarded
+
+    def _word_entry(self) -> FirstWord:
+        first_word, guard = super()._word_entry(), self._guard
+
+        def guarded(inputs: Sequence[Any]) -> int:
+            with guard():
+                return first_word(inputs)
 
         return guarded
 

@@ -37,6 +37,8 @@ Outputs: TypeAlias = tuple[NDArray[Any], ...]
 
 Run: TypeAlias = Callable[[Sequence[Any]], Outputs]
 
+FirstWord: TypeAlias = Callable[[Sequence[Any]], int]
+
 
 class Stepper:
     """One call, a step at a time: the same kernels on the same memory, for looking in between."""
@@ -89,9 +91,14 @@ class Program:
         Inputs are NumPy arrays or speak DLPack. They are used where they are if they are contiguous
         and aligned, and copied otherwise. Raises the errors of `anyshape.runtime.failures`.
         """
+        self.first_word: Final = self._word_entry()
+        """first_word(inputs) -> the first number that level 2 computes for these sizes."""
 
     def _entry(self) -> Run:
         return self._native.run
+
+    def _word_entry(self) -> FirstWord:
+        return self._native.first_word
 
     def run_within(
         self,

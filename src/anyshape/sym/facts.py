@@ -29,6 +29,7 @@ class Origin(Enum):
 
     USER = "user"  # in an annotation, in `axes=` or `where=`, or in text without provenance
     OP = "op"  # what an op requires of its sizes: checked by each call
+    MODEL = "model"  # the case that a model's code was captured for: other sizes are another case
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,16 +182,24 @@ class FactScope:
         if predicate not in self._facts:
             self._record(fact)
 
-    def require(self, predicate: Predicate, why: str, location: Location | None = None) -> None:
-        """Demands that `predicate` holds; `why` says which op needs it for what."""
+    def require(
+        self,
+        predicate: Predicate,
+        why: str,
+        location: Location | None = None,
+        origin: Origin = Origin.OP,
+    ) -> None:
+        """Demands that `predicate` holds; `why` says which op needs it for what. In one case of
+        several (`Origin.MODEL`) axes of different names may well be equal."""
         answer = self.proves(predicate)
         if answer is Answer.FALSE:
             raise RequirementError(str(predicate), why, self._derivation(predicate), location)
         if answer is Answer.UNKNOWN and not self._adopt(predicate):
-            self._check_names(predicate, why, location)
+            if origin is Origin.OP:
+                self._check_names(predicate, why, location)
             if self._strict:
                 raise UnprovableError(str(predicate), why, location)
-            self._record(Fact(predicate, Origin.OP, why, str(location or "")))
+            self._record(Fact(predicate, origin, why, str(location or "")))
 
     def _record(self, fact: Fact) -> None:
         for symbol in fact.predicate.symbols:

@@ -48,9 +48,12 @@ from anyshape.base.errors.graphs import (
     WeightError,
 )
 from anyshape.base.errors.models import (
+    BranchLimitError,
     ConsumedError,
     ForkedCaptureError,
+    RefusedCaseError,
     TraceError,
+    UncapturedCaseError,
     UnsupportedError,
     UnsupportedModelError,
 )
@@ -87,6 +90,7 @@ __all__ = [
     "AxisNameConflictError",
     "AxisRangeError",
     "BindingNamesError",
+    "BranchLimitError",
     "CancelledError",
     "CapabilityError",
     "CodeError",
@@ -117,6 +121,7 @@ __all__ = [
     "OutOfMemoryError",
     "OutputError",
     "RankMismatchError",
+    "RefusedCaseError",
     "RequirementError",
     "ResultCacheError",
     "ShapeError",
@@ -124,6 +129,7 @@ __all__ = [
     "TextError",
     "TraceError",
     "UnboundAxisError",
+    "UncapturedCaseError",
     "UndefinedSymbolError",
     "UnknownOpError",
     "UnprovableError",

@@ -62,6 +62,67 @@ class TraceError(AnyshapeError):
         return joined(f"{self.function}{at(self.location)}: {self.problem}", f"fix: {self.fix}")
 
 
+class BranchLimitError(AnyshapeError):
+    """A model whose code tells more cases of sizes apart than there may be programs."""
+
+    def __init__(
+        self, model: str, limit: int, conditions: Sequence[str], ranges: Mapping[str, str]
+    ) -> None:
+        super().__init__(model, limit, conditions, ranges)
+        self.model = model
+        self.limit = limit
+        self.conditions = tuple(conditions)
+        self.ranges = dict(ranges)
+
+    def message(self) -> str:
+        settled = " and ".join(self.ranges.values())
+        return joined(
+            f"{self.model}: its code branches on sizes, and {self.limit} programs are not enough"
+            " for all that its axes allow; it asks whether",
+            *(f"  {condition}" for condition in self.conditions),
+            f"fix: declare {settled}, for which these programs are enough; or pass a larger"
+            " branches=, or branches=1 for the case of the example alone",
+        )
+
+
+class RefusedCaseError(AnyshapeError):
+    """A call with sizes for which a model raises, or for which it could not be captured."""
+
+    def __init__(
+        self, model: str, sizes: str, case: str, problem: str, location: Location | None
+    ) -> None:
+        super().__init__(model, sizes, case, problem, location)
+        self.model = model
+        self.sizes = sizes
+        self.case = case
+        self.problem = problem
+        self.location = location
+
+    def message(self) -> str:
+        return joined(
+            f"{self.model}{at(self.location)}: {self.problem}",
+            f"  the call has {self.sizes}; the model does this where {self.case}",
+            "fix: pass other sizes, or change that line of the model",
+        )
+
+
+class UncapturedCaseError(AnyshapeError):
+    """A call with sizes that are of none of the cases that a model was captured for."""
+
+    def __init__(self, model: str, sizes: str, cases: Sequence[str]) -> None:
+        super().__init__(model, sizes, cases)
+        self.model = model
+        self.sizes = sizes
+        self.cases = tuple(cases)
+
+    def message(self) -> str:
+        return joined(
+            f"{self.model}: the call has {self.sizes}; the model's code was captured for",
+            *(f"  {case}" for case in self.cases),
+            "fix: pass sizes of one of these cases, or compile with an example of such sizes",
+        )
+
+
 class ConsumedError(AnyshapeError):
     """A model that was compiled with `consume=True` and is used again: its weights are gone."""
 

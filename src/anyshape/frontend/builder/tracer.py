@@ -24,7 +24,7 @@ from anyshape.ir.context import ShapeContext
 from anyshape.ir.node import Region, Value
 from anyshape.ir.opdef import lookup
 from anyshape.ir.types import Shape, Type
-from anyshape.sym import Answer, Dim, Predicate
+from anyshape.sym import Answer, Dim, Origin, Predicate
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -143,10 +143,10 @@ class Tracer:
     def proves(self, predicate: Predicate) -> bool:
         return self.builder.scope.proves(predicate) is Answer.TRUE
 
-    def require(self, predicate: Predicate, why: str) -> None:
+    def require(self, predicate: Predicate, why: str, origin: Origin = Origin.OP) -> None:
         """FALSE is an error now, UNKNOWN a check at run time."""
         with self.located():
-            self.builder.scope.require(predicate, why, self.builder.location)
+            self.builder.scope.require(predicate, why, self.builder.location, origin)
 
     def broadcast(self, op: str, shapes: Sequence[Shape]) -> Shape:
         """The common shape, by the one broadcasting rule."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyshape.frontend.builder.tracer import Tracer
-from anyshape.sym import Predicate
+from anyshape.sym import Origin, Predicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +43,20 @@ def negated(condition: Condition) -> Condition:
             return opposite
 
 
-def require(tracer: Tracer, condition: Condition, why: str) -> None:
+def require(tracer: Tracer, condition: Condition, why: str, origin: Origin = Origin.OP) -> None:
     """Proven now, or checked by every call. Facts hold no alternatives: they must be decided."""
     match condition:
         case True:
             pass
         case AllOf(parts):
             for part in parts:
-                require(tracer, part, why)
+                require(tracer, part, why, origin)
         case OneOf(parts):
-            _require_one(tracer, parts, why)
+            _require_one(tracer, parts, why, origin)
         case False:
             raise tracer.refuse(f"{why}, which never holds", "change the condition in the model")
         case _:
-            tracer.require(condition, why)
+            tracer.require(condition, why, origin)
 
 
 def is_decidable(tracer: Tracer, condition: Condition) -> bool:
@@ -71,14 +71,14 @@ def is_decidable(tracer: Tracer, condition: Condition) -> bool:
             return True
 
 
-def _require_one(tracer: Tracer, parts: tuple[Condition, ...], why: str) -> None:
+def _require_one(tracer: Tracer, parts: tuple[Condition, ...], why: str, origin: Origin) -> None:
     open_ = [part for part in parts if not _refuted(tracer, part)]
     if any(_proven(tracer, part) for part in open_):
         return
     if len(open_) != 1:
         fix = "declare the axes so that one of the alternatives is known, or write two ifs"
         raise tracer.refuse(f"{why}: either may hold, and that cannot be checked", fix)
-    require(tracer, open_[0], why)
+    require(tracer, open_[0], why, origin)
 
 
 def _proven(tracer: Tracer, condition: Condition) -> bool:

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anyshape.frontend.builder.pytree import Structure
+from anyshape.frontend.imported.axes import NamedAxes
 from anyshape.frontend.imported.call_signature import CallSignature
+from anyshape.frontend.imported.cases import RefusedCase
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import TensorLiteral, WeightRef
 from anyshape.ir.types import Array
@@ -112,7 +114,17 @@ class ImportedProgram:
 
 @dataclass(frozen=True)
 class ImportedModel:
-    """A model's program, and how users call it."""
+    """A model's program, and how users call it. Where the model's code branches on sizes, `program`
+    is that of the example's case; `others` are those of further cases, with the same sources, and
+    `refused` the cases without one. `named` is what the user said of inputs: a case may have
+    numbers there."""
 
     program: ImportedProgram
     signature: CallSignature
+    others: tuple[ImportedProgram, ...] = ()
+    refused: tuple[RefusedCase, ...] = ()
+    named: NamedAxes | None = None
+
+    @property
+    def programs(self) -> tuple[ImportedProgram, ...]:
+        return (self.program, *self.others)

@@ -16,13 +16,14 @@ from anyshape.frontend.imported.axes import named_axes
 from anyshape.frontend.imported.call_signature import CallSignature, Parameters
 from anyshape.frontend.imported.example import path_text
 from anyshape.frontend.imported.program import ImportedModel
+from anyshape.frontend.torch_export.branches import BranchExplorer
 from anyshape.frontend.torch_export.containers import example_of
 from anyshape.frontend.torch_export.export_errors import failing_example
 from anyshape.frontend.torch_export.exporter import Exporter
 from anyshape.frontend.torch_export.guards import program_guards, was_traced_here
-from anyshape.frontend.torch_export.importer import import_exported
+from anyshape.frontend.torch_export.importer import SharedTensors, import_exported
 from anyshape.frontend.torch_export.naming import naming_of, user_inputs
-from anyshape.frontend.torch_export.questions import recorded_questions
+from anyshape.frontend.torch_export.questions import Questions, recorded_questions
 from anyshape.frontend.torch_export.saved_guards import saved_guards
 from anyshape.frontend.torch_export.simplify import simplified
 
@@ -39,21 +40,25 @@ def capture_module(
     names: Names,
     *,
     share: bool = False,
+    branches: int = 1,
 ) -> ImportedModel:
-    """Exports a module at an example call and imports what torch recorded. Weights are copied, or
-    `share` the module's memory."""
+    """Exports a module at an example call and imports what torch recorded, for up to so many cases
+    of `branches` on sizes. Weights are copied, or `share` the module's memory."""
     parameters = Parameters.of(module.forward)
     inputs = pytree.tree_map(_as_tensor, parameters.bind(args, kwargs))
     parameters.check_example(inputs)
     example = example_of(inputs)
     named = named_axes(example, axes or {})
+    several = branches > 1 and dynamic_shapes is None
+    signature = CallSignature(parameters, example)
     with _failing_as_example(module):
-        exporter = Exporter(module, parameters, example, named)
-        if dynamic_shapes is None:
-            program = exporter.imported(share=share)
-        else:
-            program = exporter.imported_as(dynamic_shapes, names, share=share)
-    return ImportedModel(program, CallSignature(parameters, example))
+        exporter = Exporter(module, parameters, example, named, share=share, several=several)
+        if dynamic_shapes is not None:
+            return ImportedModel(exporter.imported_as(dynamic_shapes, names), signature)
+        explorer = BranchExplorer(exporter, branches)
+        explorer.explore()
+    program, *others = explorer.programs()
+    return ImportedModel(program, signature, tuple(others), tuple(explorer.refused), named)
 
 
 @contextmanager
@@ -81,10 +86,12 @@ def capture_program(
     sizes = {path_text(path): getattr(leaf, "shape", ()) for path, leaf in leaves}
     guards = program_guards(program) if was_traced_here(program) else saved_guards(program, sizes)
     naming = naming_of(program, named, names, torch_ranges=True)
-    with recorded_questions(named=False) as asked:
+    with recorded_questions(Questions(), named=False) as asked:
         functional = simplified(program, asked)
     guards += asked.guards
-    imported = import_exported(functional, "model", naming, guards, share=share)
+    tensors = SharedTensors(share)
+    imported = import_exported(functional, "model", naming, guards, tensors)
+    tensors.end()
     return ImportedModel(imported, CallSignature(parameters, example))
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from anyshape.base.errors import AnyshapeError, AxisDeclarationError
 from anyshape.base.location import Location
 from anyshape.frontend.imported.axes import NamedAxes
 from anyshape.frontend.imported.call_signature import Parameters
+from anyshape.frontend.imported.cases import holds
 from anyshape.frontend.imported.example import Example
 from anyshape.frontend.imported.program import ImportedProgram
 from anyshape.frontend.torch_export.examples import (
@@ -47,8 +49,14 @@ from anyshape.frontend.torch_export.guard_probe import (
     zero_is_as_one,
 )
 from anyshape.frontend.torch_export.guards import Guard
-from anyshape.frontend.torch_export.importer import import_exported
-from anyshape.frontend.torch_export.naming import Naming, naming_of
+from anyshape.frontend.torch_export.importer import SharedTensors, import_exported
+from anyshape.frontend.torch_export.naming import (
+    FixedAxis,
+    Naming,
+    naming_of,
+    numbers_for_torch,
+    with_fixed,
+)
 from anyshape.frontend.torch_export.questions import (
     Questions,
     SizeTakenError,
@@ -56,7 +64,7 @@ from anyshape.frontend.torch_export.questions import (
 )
 from anyshape.frontend.torch_export.shapes_argument import check_dynamic_shapes
 from anyshape.frontend.torch_export.simplify import any_size, simplified
-from anyshape.sym import Axis, Symbol
+from anyshape.sym import Axis, Fact, Origin, Symbol
 
 ExampleCall = tuple[tuple[Any, ...], dict[str, Any]]
 Sizes = Mapping[Symbol, int]
@@ -70,11 +78,39 @@ class Export:
     questions: Questions
 
 
+@dataclass(frozen=True)
+class Capture:
+    """A model at one example: what torch recorded of it, and the program that it became."""
+
+    export: Export
+    naming: Naming
+    guards: list[Guard]
+    program: ImportedProgram
+
+    def takes(self, sizes: Sizes) -> bool:
+        """Whether a call with these sizes is one of those that the program is for."""
+        return not self.broken_at(sizes)
+
+    def broken_at(self, sizes: Sizes) -> list[Fact]:
+        """The facts of the program that these sizes break."""
+        facts = self.program.graph.facts.facts
+        known = (fact for fact in facts if fact.predicate.symbols <= sizes.keys())
+        return [fact for fact in known if not holds(fact, sizes)]
+
+
 class Exporter:
-    """Exports one module at examples of different sizes."""
+    """Exports one module at examples of different sizes. What its code chooses by is a case of
+    `several`, or the only one."""
 
     def __init__(
-        self, module: Any, parameters: Parameters, example: Example, named: NamedAxes
+        self,
+        module: Any,
+        parameters: Parameters,
+        example: Example,
+        named: NamedAxes,
+        *,
+        share: bool = False,
+        several: bool = False,
     ) -> None:
         check_one_size_each(example, named)
         self.module = module
@@ -82,53 +118,105 @@ class Exporter:
         self.parameters = parameters
         self.example = example
         self.named = named
+        self.tensors = SharedTensors(share)
+        self.several = several
+        self.asked = Questions()  # in the last export
         self.refused_at: Location | None = None
+        self._any_size_works = False
 
-    def imported(self, *, share: bool) -> ImportedProgram:
+    def captures(self) -> list[Capture]:
         """The program for any size, with what its model's code asked of sizes. The user's example
-        is among the sizes that it takes."""
+        is among the sizes that the first one takes; a second one may have come on the way."""
         own = own_sizes(self.example, self.named)
         first = example_sizes(self.named.axes, own)
+        captured: list[Capture] = []
         try:
-            program = self._imported_at(first, share=share)
-            if first == own or _takes(program, own):
-                return program
+            captured = [self.capture(first)]
+            if first == own or captured[0].takes(own):
+                return captured
         except AxisDeclarationError:
             second = example_sizes(self.named.axes, {}, avoid=first)
-            other = self._if_possible(second, own, share=share)
+            other = self._if_possible(second, own)
             if other is None:
                 raise
-            return other
+            return [other]
         except AnyshapeError:
             raise
         except Exception as error:
             if first == own:
                 raise
             self.refused_at = location_of_error(error)
-        return self._imported_at(own, share=share)
+        return [self.capture(own), *captured]
 
-    def _if_possible(self, sizes: Sizes, own: Sizes, *, share: bool) -> ImportedProgram | None:
+    def _if_possible(self, sizes: Sizes, own: Sizes) -> Capture | None:
         """The program at other sizes, if they lead to one that takes the user's."""
         try:
-            program = self._imported_at(sizes, share=share)
+            capture = self.capture(sizes)
         except Exception:
             return None
-        return program if _takes(program, own) else None
+        return capture if capture.takes(own) else None
 
-    def _imported_at(self, sizes: Sizes, *, share: bool) -> ImportedProgram:
-        export = self._at(sizes)
+    def capture(self, sizes: Sizes, fixed: tuple[FixedAxis, ...] = ()) -> Capture:
+        """The program at these sizes; `fixed` axes are numbers in it. In a case of several, an axis
+        is fixed that the case gives one size, or that torch takes for any size when it is not."""
+        export = self._at(sizes, fixed)
+        numbers = self._numbers_of_case(export, fixed)
+        if numbers:
+            return self.capture(sizes, (*fixed, *numbers))
         fixed_at = export.questions.fixed_at
         naming = naming_of(
-            export.program, self.named, {}, fixed_at, torch_ranges=False, refused_at=self.refused_at
-        )
-        guards = self._without_indifferent(export, naming, sizes)
-        return import_exported(export.program, self.name, naming, guards, share=share)
+            export.program, self.named, {}, fixed_at,
+            torch_ranges=False, refused_at=self.refused_at, fixed=fixed,
+        )  # fmt: skip
+        guards = self._without_indifferent(export, naming, sizes, fixed)
+        capture = Capture(export, naming, guards, self._imported(export, naming, guards))
+        contradicted = self._contradicted(capture, sizes, fixed) if self.several else ()
+        if contradicted:
+            return self.capture(sizes, (*fixed, *contradicted))
+        self._any_size_works = True
+        return capture
 
-    def _without_indifferent(self, export: Export, naming: Naming, sizes: Sizes) -> list[Guard]:
+    def _imported(self, export: Export, naming: Naming, guards: Sequence[Guard]) -> ImportedProgram:
+        several = self.several
+        return import_exported(
+            export.program, self.name, naming, guards, self.tensors, one_of_several=several
+        )
+
+    def again(self, capture: Capture) -> ImportedProgram:
+        """Its program with the state that all captures of the model have."""
+        if set(capture.program.state) == self.tensors.state:
+            return capture.program
+        return self._imported(capture.export, capture.naming, capture.guards)
+
+    def _numbers_of_case(self, export: Export, fixed: Sequence[FixedAxis]) -> list[FixedAxis]:
+        """The axes that a truth of the model's code made numbers; if the model has been captured
+        for any size before, also those that an op did."""
+        if not self.several:
+            return []
+        asked = export.questions
+        numbers = numbers_for_torch(export.program, with_fixed(self.named, fixed))
+        return [
+            FixedAxis(each.axis, each.size, asked.fixed_at.get(each.symbol))
+            for each in numbers
+            if each.symbol in asked.chosen or self._any_size_works
+        ]
+
+    def _contradicted(
+        self, capture: Capture, sizes: Sizes, fixed: Sequence[FixedAxis]
+    ) -> list[FixedAxis]:
+        """The axes of which torch recorded something else than what happens at their size."""
+        known = {axis.symbol for axis in fixed}
+        broken = [fact for fact in capture.broken_at(sizes) if fact.origin is Origin.MODEL]
+        symbols = {symbol for fact in broken for symbol in fact.predicate.symbols}
+        return [FixedAxis(each, sizes[each]) for each in sorted(symbols - known, key=str)]
+
+    def _without_indifferent(
+        self, export: Export, naming: Naming, sizes: Sizes, fixed: tuple[FixedAxis, ...]
+    ) -> list[Guard]:
         recorded = export.questions.guards
         guards = recorded
         for suspect, symbol in self._suspects(naming, recorded):
-            other = self._as_at_one(suspect, sizes)
+            other = self._as_at_one(suspect, sizes, fixed)
             if other is None or not adds_no_guard(recorded, other.questions.guards):
                 continue
             pair = export.program, other.program
@@ -138,10 +226,12 @@ class Exporter:
                 guards = without_guard(guards, suspect, zero=zero)
         return guards
 
-    def _as_at_one(self, suspect: Suspect, sizes: Sizes) -> Export | None:
+    def _as_at_one(
+        self, suspect: Suspect, sizes: Sizes, fixed: tuple[FixedAxis, ...]
+    ) -> Export | None:
         """The model with the answers for size 1; None if it does not go on with them."""
         try:
-            return self._at(sizes, as_at_one=suspect.symbol.name)
+            return self._at(sizes, fixed, as_at_one=suspect.symbol.name)
         except Exception:
             return None
 
@@ -154,52 +244,63 @@ class Exporter:
             (each, symbol) for each, symbol in named if symbol is not None and symbol in allowed
         ]
 
-    def imported_as(self, shapes: Any, names: Mapping[str, str], *, share: bool) -> ImportedProgram:
+    def imported_as(self, shapes: Any, names: Mapping[str, str]) -> ImportedProgram:
         """The program for the shapes that the user describes as torch.export does."""
         check_dynamic_shapes(shapes, self.example.arguments)
         call = self.parameters.split(self.example.arguments)
-        export = _export(self.module, call, shapes, recorded_questions(named=False))
+        export = _export(self.module, call, shapes, recorded_questions(self.asked, named=False))
         program, questions = export.program, export.questions
         naming = naming_of(program, self.named, names, questions.fixed_at, torch_ranges=True)
-        return import_exported(program, self.name, naming, questions.guards, share=share)
+        imported = import_exported(program, self.name, naming, questions.guards, self.tensors)
+        self.tensors.end()
+        return imported
 
     def _same_at(self, program: Any, other: Any, naming: Naming) -> bool:
         """Whether two programs are one graph with these names, where an axis is a number."""
         pair = (program, other)
         try:
-            one, two = (import_exported(each, "both", naming, (), share=True) for each in pair)
+            one, two = (
+                import_exported(each, "both", naming, (), SharedTensors(given=True))
+                for each in pair
+            )
         except AnyshapeError:  # one of them does not allow that size
             return False
         return one.graph == two.graph
 
-    def _at(self, sizes: Sizes, *, as_at_one: str | None = None) -> Export:
+    def _at(
+        self, sizes: Sizes, fixed: tuple[FixedAxis, ...], *, as_at_one: str | None = None
+    ) -> Export:
         """The program at these sizes. Some models only go through torch where no size is 0."""
         try:
-            return self._exported(sizes, as_at_one, empty=True)
+            return self._exported(sizes, fixed, as_at_one, empty=True)
         except AnyshapeError:
             raise
         except Exception:
+            if 0 in sizes.values():
+                raise
+            asked = self.asked
             with suppress(Exception):
-                return self._exported(sizes, as_at_one, empty=False)
+                return self._exported(sizes, fixed, as_at_one, empty=False)
+            self.asked = asked
             raise
 
-    def _exported(self, sizes: Sizes, as_at_one: str | None, *, empty: bool) -> Export:
+    def _exported(
+        self, sizes: Sizes, fixed: tuple[FixedAxis, ...], as_at_one: str | None, *, empty: bool
+    ) -> Export:
+        named = with_fixed(self.named, fixed)
         example = with_sizes(self.example, self.named, sizes)
         call = self.parameters.split(example.arguments)
         with _named(self.module, call[1]):
-            shapes = _dynamic_shapes(self.module, call, example, self.named)
+            shapes = _dynamic_shapes(self.module, call, example, named)
         shared = tells_axes_apart(self.named, sizes)
-        record = recorded_questions(named=True, shared=shared, empty=empty, as_at_one=as_at_one)
+        self.asked = Questions()
+        record = recorded_questions(
+            self.asked, named=True, shared=shared, empty=empty, as_at_one=as_at_one
+        )
         try:
             return _export(self.module, call, shapes, record)
         except SizeTakenError as error:
             raise taken_as_number(error, self.named, sizes) from error
-
-
-def _takes(program: ImportedProgram, sizes: Sizes) -> bool:
-    """Whether a call with these sizes is one of those that a program is for."""
-    facts = (fact.predicate for fact in program.graph.facts.facts)
-    return all(fact.holds(sizes) for fact in facts if fact.symbols <= sizes.keys())
 
 
 def _export(
@@ -259,9 +360,18 @@ def _named(module: Any, kwargs: Mapping[str, Any]) -> Generator[None]:
         yield
 
 
-def _quiet() -> AbstractContextManager[Any]:
-    """Within, torch does not print the graph that it had when a model failed."""
-    return patch.object(torch.export._trace, "print", _nothing, create=True)
+@contextmanager
+def _quiet() -> Generator[None]:
+    """Within, torch neither prints the graph that it had when a model failed, nor logs what it
+    raises: whoever asked for the capture gets that as an error, or it is a case of several."""
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        with patch.object(torch.export._trace, "print", _nothing, create=True):
+            yield
+    finally:
+        log.setLevel(level)
 
 
 def _nothing(*_: object, **__: object) -> None:
@@ -273,9 +383,9 @@ def _dynamic_shapes(module: Any, call: ExampleCall, example: Example, named: Nam
     axes = {axis.name: axis for axis in named.axes}
     shapes: Any = torch.export.ShapesCollection()
     for leaf, input_axes in zip(example.leaves, named.inputs, strict=True):
-        if input_axes.dims:
-            dims = input_axes.dims.items()
-            names = {i: dim.symbol.name if dim.symbol else "" for i, dim in dims}
+        dims = {i: dim for i, dim in input_axes.dims.items() if dim.constant is None}
+        if dims:
+            names = {i: dim.symbol.name if dim.symbol else "" for i, dim in dims.items()}
             shapes[leaf] = {i: _hint(name, axes) for i, name in names.items()}
     return shapes.dynamic_shapes(module, *call)
 

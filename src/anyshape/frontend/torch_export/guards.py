@@ -25,11 +25,13 @@ from anyshape.sym import Dim, Equal, NotEqual, Predicate
 @dataclass(frozen=True, slots=True)
 class Guard:
     """A condition over torch's symbols (a sympy expression), the line that asked it, and its text
-    before torch replaced symbols by others or by numbers."""
+    before torch replaced symbols by others or by numbers. One that the model's code `chooses` by
+    is a truth, after which it goes on in one of two ways."""
 
     expression: Any
     location: Location | None
     met_as: str
+    chooses: bool = False
 
     def compares(self, symbol: str) -> bool:
         """Whether it compares that size, as it is, with a number."""

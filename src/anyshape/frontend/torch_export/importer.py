@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
-from anyshape.base.errors import AxisDeclarationError, AxisNameConflictError
+from anyshape.base.errors import AxisNameConflictError
 from anyshape.frontend.aten.complex_tensors import PARTS, ComplexTensor, is_complex
 from anyshape.frontend.aten.dtypes import from_torch
 from anyshape.frontend.aten.symbols import dim_of_size
@@ -19,13 +20,6 @@ from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
 from anyshape.frontend.imported.axes import NamedDims
-from anyshape.frontend.imported.conditions import (
-    AllOf,
-    Condition,
-    OneOf,
-    is_decidable,
-    require,
-)
 from anyshape.frontend.imported.program import (
     ComplexInput,
     ComplexResult,
@@ -40,40 +34,79 @@ from anyshape.frontend.imported.program import (
 )
 from anyshape.frontend.torch_export.claims import differing_claims
 from anyshape.frontend.torch_export.containers import structure_of
-from anyshape.frontend.torch_export.guards import Guard, condition_of, shape_environment
+from anyshape.frontend.torch_export.guard_facts import GuardFacts
+from anyshape.frontend.torch_export.guards import Guard, shape_environment
 from anyshape.frontend.torch_export.naming import Naming
-from anyshape.frontend.torch_export.size_intervals import interval_around
 from anyshape.ir.build import Builder
-from anyshape.ir.literal import TensorLiteral, WeightRef
+from anyshape.ir.literal import TensorLiteral, WeightRef, WeightStore
 from anyshape.ir.types import Array, TensorType
 from anyshape.ops.source import ConstantAttrs
-from anyshape.sym import Dim, Equal, FactScope
+from anyshape.sym import Dim, Equal, FactScope, Origin
+
+
+@dataclass(frozen=True)
+class SharedTensors:
+    """What the programs of one model have in common: weights are held once, and a buffer that one
+    of them updates is `state` of all. Constants are copies of the model's tensors, unless these are
+    `given` away."""
+
+    given: bool = False
+    weights: WeightStore = field(default_factory=WeightStore)
+    copies: dict[str, Array] = field(default_factory=dict[str, Array])
+    state: set[str] = field(default_factory=set[str])
+
+    def constant(self, name: str, tensor: Any) -> Array:
+        """The elements of a tensor of the model that no call changes."""
+        if self.given:
+            return as_array(tensor)
+        if name not in self.copies:
+            self.copies[name] = as_array(tensor).copy()
+        return self.copies[name]
+
+    def end(self) -> None:
+        """No program follows: from now on copies are the graphs' own, which may let go of them."""
+        self.copies.clear()
 
 
 def import_exported(
-    program: Any, name: str, naming: Naming, guards: Sequence[Guard], *, share: bool = False
+    program: Any,
+    name: str,
+    naming: Naming,
+    guards: Sequence[Guard],
+    tensors: SharedTensors | None = None,
+    *,
+    one_of_several: bool = False,
 ) -> ImportedProgram:
-    """The graph of a functional ExportedProgram, with these names for its sizes. Its constants are
-    copies of the program's tensors, or `share` their memory."""
+    """The graph of a functional ExportedProgram, with these names for its sizes. What the model's
+    code chose by is a case, `one_of_several`, or the only one."""
     check_known(program.graph_module)
+    tensors = tensors or SharedTensors()
     try:
-        return _Importer(program, name, naming, share=share).imported(guards)
+        return _Importer(program, name, naming, tensors, one_of_several).imported(guards)
     except AxisNameConflictError as error:
         error.takes_facts = False
         raise
 
 
 class _Importer:
-    def __init__(self, program: Any, name: str, naming: Naming, *, share: bool) -> None:
+    def __init__(
+        self,
+        program: Any,
+        name: str,
+        naming: Naming,
+        tensors: SharedTensors,
+        one_of_several: bool,
+    ) -> None:
         self.program = program
-        self.share = share
+        self.tensors = tensors
+        self.one_of_several = one_of_several
         self.signature = program.graph_signature
         self.name = name
         self.naming = naming
         scope = FactScope()
         for axis in naming.named.axes:
             scope.declare(axis)
-        self.builder = Builder(scope)
+        self.builder = Builder(scope, tensors.weights)
         self.walker = Walker(program.graph_module, naming.dims)
         self.tracer = Tracer(name, self.builder, Tensor, locate=lambda: self.walker.location)
         self.inputs: list[str] = []
@@ -85,6 +118,7 @@ class _Importer:
     def imported(self, guards: Sequence[Guard]) -> ImportedProgram:
         with self.tracer.active():
             self._inputs()
+            self._fixed_sizes()
             self._guards([guard for guard in guards if guard.location is not None])
             self.walker.run()
             self._guards([guard for guard in guards if guard.location is None])
@@ -119,7 +153,7 @@ class _Importer:
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor):
             return getattr(spec.arg, "value", None)
-        named = self.naming.named.inputs[leaf].dims
+        named = self.naming.dims_of(leaf)
         if not is_complex(value):
             return self._param(node.name, value, UserInput(leaf), named)
         return ComplexTensor(self._param(node.name, value, ComplexInput(leaf), named))
@@ -141,26 +175,38 @@ class _Importer:
         value = known[spec.target] if spec.target in known else made[spec.target]
         if is_complex(value):
             return constant(value.clone())
-        array = as_array(value)
         if spec.target in self.signature.buffers_to_mutate.values():
-            self.state[spec.target] = array.copy()
+            self.tensors.state.add(spec.target)
+        if spec.target in self.tensors.state:
+            self.state[spec.target] = as_array(value).copy()
             return self._param(node.name, value, StateInput(spec.target), {})
-        weight = self.builder.constant(array if self.share else array.copy())
+        weight = self.builder.constant(self.tensors.constant(spec.target, value))
         self.constants[spec.target] = weight.node.attrs_as(ConstantAttrs).value
         return self.tracer.tensor(weight)
 
     # --- conditions ---------------------------------------------------------------------------
 
+    def _fixed_sizes(self) -> None:
+        """The sizes that this case is captured for."""
+        for axis in self.naming.fixed:
+            self.walker.location = axis.location
+            same = Equal(Dim.of(axis.symbol), Dim.of(axis.size))
+            self.tracer.require(same, "the model was captured for this size", Origin.MODEL)
+        self.walker.location = None
+
     def _guards(self, guards: Sequence[Guard]) -> None:
         """What the model's code asked of sizes, and the answer that was captured."""
+        naming, several = self.naming, self.one_of_several
+        facts = GuardFacts(self.tracer, naming.dims, self._sizes(), naming.declared, several)
         for guard in guards:
             self.walker.location = guard.location
-            symbols = guard.expression.free_symbols
-            if symbols and all(symbol.name in self.naming.dims for symbol in symbols):
-                condition = self._condition(guard)
-                self._check_declared(condition)
-                require(self.tracer, condition, "the model's code was captured for this case")
+            facts.require(guard)
         self.walker.location = None
+
+    def _sizes(self) -> dict[str, int]:
+        """The example's, by torch's symbols."""
+        known: Any = getattr(shape_environment(self.program), "backed_var_to_val", {})
+        return {symbol.name: int(size) for symbol, size in known.items()}
 
     def _claims(self, guards: Sequence[Guard]) -> None:
         """Sizes that torch took for the program's are ours."""
@@ -169,38 +215,6 @@ class _Importer:
             why = "the model's code was captured for sizes that are the same"
             self.tracer.require(Equal(self.tracer.dim(claim.ours), claim.theirs), why)
         self.walker.location = None
-
-    def _condition(self, guard: Guard) -> Condition:
-        """In terms of axes; what is no arithmetic of integers, by sizes around the example's."""
-        condition = condition_of(guard.expression, self.naming.dims)
-        if condition is not None and is_decidable(self.tracer, condition):
-            return condition
-        symbols = list(guard.expression.free_symbols)
-        sizes = shape_environment(self.program).backed_var_to_val
-        interval = None
-        if len(symbols) == 1 and symbols[0] in sizes:
-            interval = interval_around(guard.expression, symbols[0], int(sizes[symbols[0]]))
-        if interval is None:
-            if condition is not None:
-                return condition
-            problem = f"its code was captured for {guard.expression}, which cannot be checked"
-            raise self.tracer.refuse(problem, "compute with integers: n // 2 instead of int(n / 2)")
-        dim, (low, high) = self.naming.dims[symbols[0].name], interval
-        ends = (dim >= low, *(() if high is None else (dim <= high,)))
-        return AllOf(ends)
-
-    def _check_declared(self, condition: Condition) -> None:
-        """An axis that was declared with a range must satisfy what the model asks of it alone."""
-        if isinstance(condition, (bool, AllOf, OneOf)) or len(condition.symbols) != 1:
-            return
-        (symbol,) = condition.symbols
-        axis = next((axis for axis in self.naming.declared if axis.symbol == symbol), None)
-        if axis is None or self.tracer.proves(condition):
-            return
-        location = f" ({self.walker.location})" if self.walker.location else ""
-        problem = f"is declared {axis.ranges_text}, but the model was captured for {condition}"
-        fix = f"declare Axis('{axis.name}', ...) with a range for which {condition} holds"
-        raise AxisDeclarationError(axis.name, problem + location, fix)
 
     # --- results ------------------------------------------------------------------------------
 

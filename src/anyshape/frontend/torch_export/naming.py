@@ -9,7 +9,7 @@ ranges that torch keeps for a symbol become those of the axis.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +19,21 @@ from torch.export.graph_signature import InputKind
 from anyshape.base.errors import AxisDeclarationError
 from anyshape.base.location import Location
 from anyshape.frontend.aten.symbols import is_symbolic, limits_of
-from anyshape.frontend.imported.axes import NamedAxes, is_bare
+from anyshape.frontend.imported.axes import NamedAxes, NamedDims, is_bare
 from anyshape.frontend.torch_export.fixed_sizes import FixedSize, fixed_size
 from anyshape.frontend.torch_export.guards import shape_environment
 from anyshape.sym import Axis, Dim, Symbol
 
 _NOWHERE: Mapping[str, Location] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class FixedAxis:
+    """An axis that has one size in the case that is captured, and the line that asked for it."""
+
+    symbol: Symbol
+    size: int
+    location: Location | None = None
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,11 @@ class Naming:
     named: NamedAxes
     dims: Mapping[str, Dim]  # by torch's symbol
     declared: tuple[Axis, ...] = ()  # those whose ranges the user promised
+    fixed: tuple[FixedAxis, ...] = ()  # those that are numbers for torch
+
+    def dims_of(self, leaf: int) -> NamedDims:
+        """The dims of an input's named positions."""
+        return with_fixed(self.named, self.fixed).inputs[leaf].dims
 
     def at_size(self, symbol: Symbol, size: int) -> Naming:
         """The same with a number in place of one axis."""
@@ -49,32 +63,67 @@ def naming_of(
     *,
     torch_ranges: bool,
     refused_at: Location | None = None,
+    fixed: Sequence[FixedAxis] = (),
 ) -> Naming:
     """The names of a program's symbols; `names` are by torch's symbol or the `Dim`'s name.
 
     With `torch_ranges` the ranges that torch keeps are part of what the user exported; else they
     are torch's own findings, and the declared axes hold. `fixed_at` are the lines that made symbols
-    numbers, `refused_at` is the one that refused other sizes than those of the example.
+    numbers, `refused_at` is the one that refused other sizes than those of the example. Axes that
+    are `fixed` have no symbols.
     """
-    dims: dict[str, Dim] = {}
+    own: dict[str, Dim] = {}
+    shared: dict[str, Dim] = {}  # where torch found sizes to be equal, one symbol is left of two
     sizes = _input_sizes(program)
-    for shape, axes in zip(sizes, named.inputs, strict=True):
+    for shape, axes in zip(sizes, with_fixed(named, fixed).inputs, strict=True):
         for position, dim in axes.dims.items():
+            if dim.constant is not None:
+                continue
             symbol, first = _symbol(shape[position]), _first_symbol(shape[position])
             if symbol is None and not is_symbolic(shape[position]):
                 size = FixedSize(axes, position, int(shape[position]))
                 raise fixed_size(size, fixed_at.get(first or "", refused_at))
-            for name in (symbol, first):
-                if name is not None:
-                    dims.setdefault(name, dim)
+            if first is not None:
+                own.setdefault(first, dim)
+            if symbol is not None:
+                shared.setdefault(symbol, dim)
+    dims = {**shared, **own}
     known = _dim_names(program)
     for symbol in _symbols(sizes):
-        own = known.get(symbol, symbol)
-        dims.setdefault(symbol, Dim.of(names.get(symbol, names.get(own, own))))
+        name = known.get(symbol, symbol)
+        dims.setdefault(symbol, Dim.of(names.get(symbol, names.get(name, name))))
     if torch_ranges:
         return Naming(NamedAxes(_with_ranges(program, named.axes, dims), named.inputs), dims)
     declared = tuple(axis for axis in named.axes if not is_bare(axis))
-    return Naming(named, dims, declared)
+    return Naming(named, dims, declared, tuple(fixed))
+
+
+@dataclass(frozen=True, slots=True)
+class NumberForTorch:
+    """A named axis whose size torch made a number, and the symbol that it had before."""
+
+    axis: Symbol
+    size: int
+    symbol: str
+
+
+def numbers_for_torch(program: Any, named: NamedAxes) -> list[NumberForTorch]:
+    """The axes that are whole sizes of inputs, and no symbols any more."""
+    positions = (
+        (dim.symbol, shape[position])
+        for shape, axes in zip(_input_sizes(program), named.inputs, strict=True)
+        for position, dim in axes.dims.items()
+        if dim.symbol is not None
+    )
+    numbers = {axis: size for axis, size in positions if not is_symbolic(size)}
+    return [NumberForTorch(a, int(n), _first_symbol(n) or "") for a, n in numbers.items()]
+
+
+def with_fixed(named: NamedAxes, fixed: Iterable[FixedAxis]) -> NamedAxes:
+    """The axes that are left, with numbers in place of the others."""
+    for axis in fixed:
+        named = named.at_size(axis.symbol, axis.size)
+    return named
 
 
 def user_inputs(program: Any) -> list[Any]:

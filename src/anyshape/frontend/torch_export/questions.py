@@ -58,7 +58,9 @@ class Questions:
 
     asked: dict[str, Guard] = field(default_factory=dict[str, Guard])  # by the text of the answer
     fixed_at: dict[str, Location] = field(default_factory=dict[str, Location])  # by symbol
+    chosen: set[str] = field(default_factory=set[str])  # of these, by a truth that the model asked
     taken: list[SizeTakenError] = field(default_factory=lambda: [])
+    sizes: dict[str, int] = field(default_factory=dict[str, int])  # the example's, by symbol
 
     @property
     def guards(self) -> list[Guard]:
@@ -72,13 +74,17 @@ class Questions:
 
 @contextmanager
 def recorded_questions(
-    *, named: bool, shared: bool = False, empty: bool = True, as_at_one: str | None = None
+    questions: Questions,
+    *,
+    named: bool,
+    shared: bool = False,
+    empty: bool = True,
+    as_at_one: str | None = None,
 ) -> Generator[Questions]:
     """Within, notes what is asked in this thread. It is an error to take the size of a `named` axis
     as a number. Equal sizes are one axis if they are `shared`. Sizes may be 0 unless not `empty`:
     then that is one of the conditions. Who compares the symbol `as_at_one`
     with a number gets the answer for size 1."""
-    questions = Questions()
     with ExitStack() as stack:
         replacements = [
             _answers(questions, named, as_at_one),
@@ -103,7 +109,8 @@ def _answers(questions: Questions, named: bool, as_at_one: str | None) -> Any:
         answer = own(self, node, *args, **kwargs)
         frame = asking_frame()
         if len(self.replacements) != known:
-            _note_fixed(questions, self.replacements)
+            chooses = frame is not None and node.pytype is bool
+            _note_fixed(questions, self.replacements, chooses=chooses)
             if named and node.pytype is int and node._expr.is_Symbol:
                 questions.taken.append(SizeTakenError(int(answer), _asked_at()))
                 raise questions.taken[-1]
@@ -111,6 +118,7 @@ def _answers(questions: Questions, named: bool, as_at_one: str | None) -> Any:
             return answer
         guard = _guard(node, answer, frame)
         questions.asked.setdefault(str(guard.expression), guard)
+        _note_sizes(questions, node._expr.free_symbols, self.backed_var_to_val)
         if as_at_one is None or not guard.compares(as_at_one) or node.pytype is not bool:
             return answer
         return holds_at(node._expr, dict.fromkeys(node._expr.free_symbols, 1))
@@ -122,23 +130,32 @@ def _asked_at() -> Location:
     return location_in_model(sys._getframe(2))  # pyright: ignore[reportPrivateUsage]
 
 
-def _note_fixed(questions: Questions, replacements: Mapping[Any, Any]) -> None:
+def _note_sizes(questions: Questions, symbols: Any, known: Mapping[Any, Any]) -> None:
+    for symbol in symbols:
+        if symbol.name not in questions.sizes and symbol in known:
+            questions.sizes[symbol.name] = int(known[symbol])
+
+
+def _note_fixed(questions: Questions, replacements: Mapping[Any, Any], *, chooses: bool) -> None:
     location = _asked_at()
     for symbol in (symbol for symbol, value in replacements.items() if value.is_number):
+        if chooses and symbol.name not in questions.fixed_at:
+            questions.chosen.add(symbol.name)
         questions.fixed_at.setdefault(symbol.name, location)
 
 
 def _guard(node: Any, answer: Any, frame: Any) -> Guard:
-    """What held when it was asked."""
-    expression = node._expr
-    size, held = size_or_zero(frame), expression
+    """What held when it was asked. That there is nothing at all is no case of its own where only
+    the size is wanted: it is rare, and most models ask."""
+    expression, location = node._expr, location_in_model(frame)
+    size = size_or_zero(frame)
     if size is not None and isinstance(expression, sympy.Eq) and expression.rhs == 0:
-        held = _unless_zero(expression, size)
-    elif node.pytype is not bool:
+        return Guard(_unless_zero(expression, size), location, str(expression))
+    if node.pytype is not bool:
         held = sympy.Eq(expression, answer, evaluate=False)
-    else:
-        held = expression if bool(answer) else sympy.Not(expression)
-    return Guard(held, location_in_model(frame), str(expression))
+        return Guard(held, location, str(expression))
+    held = expression if bool(answer) else sympy.Not(expression)
+    return Guard(held, location, str(expression), chooses=True)
 
 
 def _unless_zero(expression: Any, size: Any) -> Any:

@@ -12,7 +12,7 @@ from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.sym import Dim, NotEqual, maximum
+from anyshape.sym import Dim, NotEqual, Origin, Predicate, maximum
 
 Bound = int | Dim | None
 
@@ -50,7 +50,7 @@ def squeeze(call: Call, x: Tensor, dim: int | Sequence[int]) -> Tensor:
     for axis in axes:
         if x.shape[axis].constant is None:
             why = f"squeeze keeps axis {axis}, which it would take away at size 1"
-            active().require(NotEqual(x.shape[axis], Dim.of(1)), why)
+            _captured_for(NotEqual(x.shape[axis], Dim.of(1)), why)
     return mv.squeeze(x, tuple(axis for axis in axes if x.shape[axis] == 1))
 
 
@@ -134,8 +134,8 @@ def split(call: Call, x: Tensor, split_size: Size, dim: int = 0) -> list[Tensor]
     size, each = x.shape[axis], Dim.of(split_size)
     why = f"split(…, {each}, {dim}) was captured with {count} {_PARTS[count == 1]}"
     if count > 1:
-        active().require(each * (count - 1) < size, why)
-    active().require(size <= each * count, why)
+        _captured_for(each * (count - 1) < size, why)
+    _captured_for(size <= each * count, why)
     return split_with_sizes(call, x, [*[each] * (count - 1), size - each * (count - 1)], dim)
 
 
@@ -147,10 +147,10 @@ def chunk(call: Call, x: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     each = (size + (chunks - 1)) // chunks
     why = f"chunk({chunks}, {dim}) was captured with {count} {_PARTS[count == 1]}"
     if count < chunks:
-        active().require(each * (count - 1) < size, why)
-        active().require(size <= each * count, why)
+        _captured_for(each * (count - 1) < size, why)
+        _captured_for(size <= each * count, why)
     elif count > 1 and size.constant is None:
-        active().require(each * (count - 1) <= maximum(size - 1, Dim.of(0)), why)
+        _captured_for(each * (count - 1) <= maximum(size - 1, Dim.of(0)), why)
     return split_with_sizes(call, x, [*[each] * (count - 1), size - each * (count - 1)], dim)
 
 
@@ -163,6 +163,11 @@ def tensor_split(call: Call, x: Tensor, sections: int, dim: int = 0) -> list[Ten
 
 
 _PARTS = {True: "part", False: "parts"}
+
+
+def _captured_for(predicate: Predicate, why: str) -> None:
+    """How many results there are, or of which rank: the program is one for this case."""
+    active().require(predicate, why, Origin.MODEL)
 
 
 def _result_count(call: Call) -> int:

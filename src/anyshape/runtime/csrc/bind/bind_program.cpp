@@ -117,6 +117,16 @@ nb::tuple call(const BoundProgram& program, nb::handle inputs, const Stop::Limit
     }
 }
 
+// Level 2 alone: the first number that it computes for inputs of these sizes.
+std::int64_t first_word(const BoundProgram& program, nb::handle inputs) {
+    Run run(*program.runner);
+    const Arguments arguments(inputs, program.runner->program(), program.input_dtypes, run);
+    prepare(run);
+    const auto& words = run.specialization()->words;
+    if (words.empty()) throw nb::value_error("the program computes no words");
+    return words.front();
+}
+
 // `deadline` is Python's time.monotonic_ns().
 Stop::Limits limits_of(std::optional<std::int64_t> deadline, const Cancellation* cancellation) {
     Stop::Limits limits{.cancellation = cancellation};
@@ -356,6 +366,7 @@ void bind_program(nb::module_& module) {
         .def("run_within", &call_within, nb::arg("inputs"), nb::arg("deadline").none(),
              nb::arg("cancellation").none(), nb::arg("memory_limit").none() = nb::none(),
              nb::arg("out").none() = nb::none())
+        .def("first_word", &first_word)
         .def("specialize", &specialize_for)
         .def("planned_bytes", &planned_bytes)
         .def("reserve", &reserve)

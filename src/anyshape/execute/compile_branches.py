@@ -1,0 +1,53 @@
+"""Level 1 of a model with several cases: a program for each, and the selector between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Unpack
+
+from anyshape.base.options import Options
+from anyshape.execute.branches import BranchedExecutable, BranchExecutor
+from anyshape.execute.cases import Case, Cases, Selector, native_selector
+from anyshape.execute.compile import ProgramCompiler, checked_options, compile_graph
+from anyshape.execute.compile_options import CompileKeywords, CompileOptions
+from anyshape.execute.result_cache import ResultCache
+from anyshape.ir.graph import Graph
+from anyshape.ir.types import TensorType
+from anyshape.passes.donation import NOTHING_DONATED
+from anyshape.program import Input
+from anyshape.sym import Axis, BindingPlan, Facts
+
+
+@dataclass(frozen=True, slots=True)
+class BranchedGraphs:
+    """A graph for each of the first cases; all take `inputs`, in which cases may have numbers in
+    place of axes."""
+
+    graphs: tuple[Graph, ...]
+    cases: tuple[Case, ...]
+    inputs: tuple[tuple[str, TensorType], ...]
+    axes: tuple[Axis, ...]
+
+
+def compile_branches(
+    source: BranchedGraphs, options: Options | None = None, **chosen: Unpack[CompileKeywords]
+) -> BranchedExecutable:
+    """Compiles each graph as `compile_graph` does. They share what is kept of results."""
+    cache = chosen.get("result_cache")
+    if isinstance(cache, int):
+        chosen["result_cache"] = ResultCache(cache)
+    executables = [compile_graph(graph, options, **chosen) for graph in source.graphs]
+    patterns = [(f"input '{name}'", type_.shape) for name, type_ in source.inputs]
+    cases = Cases(BindingPlan.make(patterns, Facts(source.axes), frozenset()), source.cases)
+    select = _selector(cases, source, options, CompileOptions.of(**chosen))
+    return BranchedExecutable(BranchExecutor(cases, executables, select))
+
+
+def _selector(
+    cases: Cases, source: BranchedGraphs, options: Options | None, choices: CompileOptions
+) -> Selector:
+    if choices.executor == "reference":
+        return cases.number_of
+    compiler = ProgramCompiler.of(checked_options(options), choices, NOTHING_DONATED)
+    inputs = [Input(name, type_.dtype.numpy, type_.rank) for name, type_ in source.inputs]
+    return native_selector(cases, inputs, compiler.target, compiler.generator)

@@ -1,0 +1,193 @@
+"""Captures a model for each case of sizes that its code tells apart.
+
+A capture is right for the sizes that give the same answers to what the model's code asked. Each
+answer that the axes' declarations leave open divides the sizes: for those with another answer the
+model is captured again, until no sizes are found that are of no case, or there are too many cases.
+A model whose answers are all settled is captured once.
+
+Where the model raises, that is its answer: the case is refused by calls, in the model's words.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from traceback import walk_tb
+
+from anyshape.base.errors import AnyshapeError, BranchLimitError
+from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import Tracer
+from anyshape.frontend.imported.case_search import Sizes, uncovered_sizes
+from anyshape.frontend.imported.cases import RefusedCase, case_of, is_in
+from anyshape.frontend.imported.program import ImportedProgram
+from anyshape.frontend.torch_export.examples import example_sizes, own_sizes, tells_axes_apart
+from anyshape.frontend.torch_export.export_errors import location_of_error
+from anyshape.frontend.torch_export.exporter import Capture, Exporter
+from anyshape.frontend.torch_export.guard_facts import GuardFacts
+from anyshape.frontend.torch_export.naming import FixedAxis
+from anyshape.ir.build import Builder
+from anyshape.sym import Axis, Dim, Equal, Fact, FactScope, Origin
+
+Case = tuple[Fact, ...]
+
+_MOST_FAILURES = 4
+"""How many captures may fail: what is left then is refused by calls."""
+
+
+class BranchExplorer:
+    """The cases of one model, as far as they are known."""
+
+    def __init__(self, exporter: Exporter, limit: int) -> None:
+        self.exporter = exporter
+        self.limit = limit
+        self.axes: Sequence[Axis] = exporter.named.axes
+        self.own = own_sizes(exporter.example, exporter.named)
+        self.usual = example_sizes(self.axes, self.own)
+        self.captures: list[Capture] = []
+        self.refused: list[RefusedCase] = []
+        self.unexplored: deque[Case] = deque()  # each with a last condition that may not hold
+        self.failures = 0
+
+    def explore(self) -> None:
+        """Captures the model until its cases are known."""
+        for capture in self.exporter.captures()[: self.limit]:
+            self._add(capture)
+        while self.limit > 1 and self.unexplored and self.failures < _MOST_FAILURES:
+            sizes = self._uncovered(self.unexplored[0])
+            if sizes is None:
+                self.unexplored.popleft()
+            elif len(self.captures) == self.limit:
+                raise self._too_many()
+            else:
+                self._capture(sizes, self.unexplored[0])
+
+    def programs(self) -> tuple[ImportedProgram, ...]:
+        """One for each case that can be computed; the first takes the user's example."""
+        programs = tuple(map(self.exporter.again, self.captures))
+        self.exporter.tensors.end()
+        return programs
+
+    # --- cases --------------------------------------------------------------------------------
+
+    @property
+    def known(self) -> list[Case]:
+        cases = [case_of(capture.program.graph.facts) for capture in self.captures]
+        return [*cases, *(refused.conditions for refused in self.refused)]
+
+    def _uncovered(self, left: Case) -> Sizes | None:
+        return uncovered_sizes(self.axes, self.usual, left, self.known)
+
+    def _add(self, capture: Capture) -> None:
+        self.captures.append(capture)
+        self._explore_around(case_of(capture.program.graph.facts))
+
+    def _explore_around(self, case: Case) -> None:
+        self.unexplored.extend(case[: number + 1] for number in range(len(case)))
+
+    def _capture(self, sizes: Sizes, left: Case) -> None:
+        """At sizes that are found where a case is left."""
+        exactly = _exactly(sizes, left)
+        try:
+            capture = self._captured(sizes)
+        except Exception as error:
+            self._refuse(self._failed(error, sizes, exactly))
+            return
+        if is_in(case_of(capture.program.graph.facts), sizes):
+            self._add(capture)
+        else:
+            self._refuse(RefusedCase(exactly, "it was captured for other sizes", None))
+
+    def _captured(self, sizes: Sizes) -> Capture:
+        """torch itself fails with symbols for some sizes of 0, where it does not with numbers."""
+        try:
+            return self.exporter.capture(sizes)
+        except Exception as error:
+            fixed = tuple(FixedAxis(symbol, size) for symbol, size in sizes.items() if size < 2)
+            if not fixed or not _raised_by_op(error):
+                raise
+        return self.exporter.capture(sizes, fixed)
+
+    def _refuse(self, case: RefusedCase) -> None:
+        self.failures += 1
+        self.refused.append(case)
+        self._explore_around(case.conditions)
+
+    # --- what has no program ------------------------------------------------------------------
+
+    def _failed(self, error: Exception, sizes: Sizes, exactly: Case) -> RefusedCase:
+        """The sizes that give the same answers up to where the model raised. What an op raises
+        depends on more than these: nothing is known of other sizes."""
+        conditions = exactly if _raised_by_op(error) else self._answers(sizes) or exactly
+        return RefusedCase(conditions, _words(error), location_of_error(error))
+
+    def _answers(self, sizes: Sizes) -> Case:
+        """What the last export asked before it failed, in terms of axes; nothing if that cannot be
+        told."""
+        exporter, asked = self.exporter, self.exporter.asked
+        if not tells_axes_apart(exporter.named, sizes):
+            return ()
+        named = {dim.evaluate(sizes): dim for i in exporter.named.inputs for dim in i.dims.values()}
+        dims = {name: named[size] for name, size in asked.sizes.items() if size in named}
+        scope = FactScope()
+        for axis in self.axes:
+            scope.declare(axis)
+        locations = [guard.location for guard in asked.guards]
+        tracer = Tracer(exporter.name, Builder(scope), Tensor, locate=lambda: locations[0])
+        facts = GuardFacts(tracer, dims, asked.sizes, (), one_of_several=True)
+        try:
+            for guard in asked.guards:
+                facts.require(guard)
+                locations.pop(0)
+        except AnyshapeError:
+            return ()
+        case = scope.freeze().facts
+        return case if is_in(case, sizes) else ()
+
+    def _too_many(self) -> BranchLimitError:
+        conditions = dict.fromkeys(f"{f} ({f.where})" for case in self.known for f in case)
+        return BranchLimitError(self.exporter.name, self.limit, list(conditions), self._settling())
+
+    def _settling(self) -> dict[str, str]:
+        """For each axis that conditions mention, the sizes around the example's that the cases
+        known so far take."""
+        symbols = {s for case in self.known for fact in case for s in fact.predicate.symbols}
+        return {a.name: self._covered(a) for a in self.axes if a.symbol in symbols}
+
+    def _covered(self, axis: Axis) -> str:
+        low = high = self.own[axis.symbol]
+        while self._is_covered(axis, low - 1):
+            low -= 1
+        while high < low + _FARTHEST and self._is_covered(axis, high + 1):
+            high += 1
+        most = "" if high >= low + _FARTHEST else f", max={high}"
+        return f"Axis('{axis.name}', min={low}{most})"
+
+    def _is_covered(self, axis: Axis, size: int) -> bool:
+        sizes = {**self.own, axis.symbol: size}
+        return axis.in_range(size) and any(is_in(case, sizes) for case in self.known)
+
+
+_FARTHEST = 4096
+
+
+def _exactly(sizes: Sizes, left: Case) -> Case:
+    """These sizes, as far as conditions ask for them."""
+    asked = {symbol for fact in left for symbol in fact.predicate.symbols}
+    pairs = ((Dim.of(symbol), Dim.of(size)) for symbol, size in sizes.items() if symbol in asked)
+    return tuple(Fact(Equal(*pair), Origin.MODEL) for pair in pairs)
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, AnyshapeError):
+        return str(error).splitlines()[0]
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def _raised_by_op(error: Exception) -> bool:
+    """Whether torch raised it, and no line of the model."""
+    if isinstance(error, AnyshapeError):
+        return False
+    *_, (innermost, _) = walk_tb(error.__traceback__)
+    return innermost.f_code.co_filename.startswith(TORCH_FOLDER)
