@@ -359,6 +359,33 @@ def test_a_custom_op_decides_sizes_in_a_list() -> None:
         assert_like_eager(model, function, floats(*sizes))
 
 
+@pytest.mark.parametrize("executor", ["native", "reference"])
+def test_checks_of_indices_beside_effects(executor: Any) -> None:
+    """Both the order of effects and what was found wrong are results of the graph."""
+
+    def function(x: Any) -> Any:
+        drawn = torch.rand_like(x.float())
+        return drawn + torch.arange(5)[x], torch.unique(x)
+
+    model = compiled(function, integers(3, 5), executor=executor)
+    x = integers(2, 7)
+    torch.manual_seed(5)
+    wanted = function(x)
+    torch.manual_seed(5)
+    assert_same(model(x), wanted)
+    with pytest.raises(ash.errors.IndexRangeError):
+        model(x + 5)
+
+
+def test_a_kernel_that_refuses_beside_checks() -> None:
+    def function(x: Any) -> Any:
+        return torch.arange(5)[x].sum() + torch.bincount(x.flatten() - 1).sum(), torch.rand(2)
+
+    model = compiled(function, integers(3, 5) + 1, executor="reference")
+    with pytest.raises(ash.errors.EvaluationError, match="bincount"):
+        model(integers(2, 7) * 0)
+
+
 def test_map_over_an_axis() -> None:
     def function(x: Any) -> Any:
         return torch_map(lambda row, y: (row.mode(0)[0] * y, row + 1), x, torch.ones(1))

@@ -172,8 +172,10 @@ class Interpreter:
 
 
 def _zeros(type_: Type) -> Array:
-    assert isinstance(type_, TensorType), "ops that refuse values give tensors"
-    return np.zeros(tuple(map(int, type_.shape)), type_.dtype.numpy)
+    """A size that the op itself decides is 0 then."""
+    if not isinstance(type_, TensorType):
+        return TOKEN_VALUE
+    return np.zeros(tuple(dim.constant or 0 for dim in type_.shape), type_.dtype.numpy)
 
 
 def concrete_type(array: Array) -> TensorType:
