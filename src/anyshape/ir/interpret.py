@@ -26,7 +26,7 @@ from anyshape.ir.literal import WeightStore
 from anyshape.ir.node import LateAxis, Locations, Node, Region, Value
 from anyshape.ir.opdef import PARAM, Call, param_index
 from anyshape.ir.types import Array, TensorType, Type, dtype_of
-from anyshape.sym import Dim, Fact, Symbol
+from anyshape.sym import Dim, Fact, Symbol, axis_rule
 
 Observer = Callable[[Node, tuple[Array, ...], dict[Symbol, int]], None]
 """Called with each node, its results and the sizes known by then."""
@@ -212,7 +212,8 @@ def check_facts(facts: Sequence[Fact], sizes: dict[Symbol, int]) -> list[Fact]:
             waiting.append(fact)
         elif not fact.predicate.holds(sizes):
             used = {symbol: sizes[symbol] for symbol in fact.predicate.symbols}
-            raise FactViolationError(str(fact.predicate), fact.source, _sizes(used))
+            rule = axis_rule(fact.predicate, used)
+            raise FactViolationError(str(fact.predicate), fact.source, _sizes(used), rule=rule)
     return waiting
 
 

@@ -1,6 +1,7 @@
 """Symbolic sizes: dims, predicates, facts, the decision procedure, and bindings."""
 
 from anyshape.sym.axis import Axis, parse_axis, read_axis
+from anyshape.sym.axis_rule import axis_rule
 from anyshape.sym.bindings import BindingPlan
 from anyshape.sym.clamp import clamp_form, is_at_most
 from anyshape.sym.decide import Answer, Prover
@@ -48,6 +49,7 @@ __all__ = [
     "Prover",
     "Symbol",
     "affine_equal",
+    "axis_rule",
     "bcast",
     "ceildiv",
     "clamp_form",

@@ -24,6 +24,7 @@ from anyshape.base.errors import (
     UnsolvableSizeError,
 )
 from anyshape.sym.axis import Axis
+from anyshape.sym.axis_rule import axis_rule
 from anyshape.sym.dim import Dim
 from anyshape.sym.facts import Fact, Facts
 from anyshape.sym.predicate import Equal
@@ -191,7 +192,8 @@ class BindingPlan:
     ) -> FactViolationError:
         symbols = fact.predicate.symbols & binding.keys()
         origins = self._origins(symbols, shapes)
-        return FactViolationError(str(fact), fact.source, _sizes(symbols, binding), origins)
+        rule = axis_rule(fact.predicate, binding)
+        return FactViolationError(str(fact), fact.source, _sizes(symbols, binding), origins, rule)
 
     # --- explaining ---------------------------------------------------------------------------
 

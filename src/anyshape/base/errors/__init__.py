@@ -69,6 +69,7 @@ from anyshape.base.errors.shapes import (
 )
 from anyshape.base.errors.sizes import (
     AxisDeclarationError,
+    AxisRule,
     BindingNamesError,
     DimError,
     DimTooLargeError,
@@ -89,6 +90,7 @@ __all__ = [
     "AxisMultipleError",
     "AxisNameConflictError",
     "AxisRangeError",
+    "AxisRule",
     "BindingNamesError",
     "BranchLimitError",
     "CancelledError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from anyshape.base.errors.common import AnyshapeError, at, joined, shortened
 from anyshape.base.location import Location
@@ -115,22 +116,48 @@ class FactConflictError(ShapeError):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class AxisRule:
+    """What a fact asks of one axis: 's' must be a multiple of 8, and 20 is not."""
+
+    axis: str
+    allowed: str  # a multiple of 8
+    size: int
+    remedy: str  # pad to 24 or cut to 16
+    declaration: str  # multiple_of=8
+
+
 class FactViolationError(ShapeError):
     """At run time, the sizes of one call break a fact."""
 
-    def __init__(self, fact: str, source: str, values: str, sources: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        fact: str,
+        source: str,
+        values: str,
+        sources: Sequence[str] = (),
+        rule: AxisRule | None = None,
+    ) -> None:
         super().__init__(fact, source, values)
         self.fact = fact
         self.source = source
         self.values = values
         self.sources = tuple(sources)
+        self.rule = rule
 
     def message(self) -> str:
+        broken = f"'{self.fact}' does not hold for {self.values}"
+        fix = "pass inputs whose sizes satisfy it"
+        if (rule := self.rule) is not None:
+            asked = f"axis '{rule.axis}' must be {rule.allowed}, which {rule.size} is not"
+            broken = f"{asked}: {broken}"
+            declared = f"Axis('{rule.axis}', {rule.declaration})"
+            fix = f"{rule.remedy}, and declare {declared} to say so in advance"
         return joined(
-            f"'{self.fact}' does not hold for {self.values}",
+            broken,
             f"  it comes from {self.source}",
             *(f"  {source}" for source in self.sources),
-            "fix: pass inputs whose sizes satisfy it",
+            f"fix: {fix}",
         )
 
 
