@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from typing import Any, Final, SupportsIndex, TypeVar
 
+import numpy as np
+
 from anyshape.base.errors import (
     BindingNamesError,
     DimError,
@@ -20,7 +22,7 @@ from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.link import LinkedProgram
 from anyshape.execute.memory_limits import memory_error
 from anyshape.execute.specialization import Specialization, constant_sizes, split_buffers
-from anyshape.execute.tensors import shape_of
+from anyshape.execute.tensors import as_numpy, shape_of
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Value
 from anyshape.ir.rewrite import Decision
@@ -76,7 +78,8 @@ class NativeExecutor:
         seen: set[int] = set()
         results: list[Array] = []
         for number in self._repeats:
-            results.append(outputs[number].copy() if number in seen else outputs[number])
+            again = number in seen  # an array of the caller's, maybe, which was donated
+            results.append(np.array(as_numpy(outputs[number])) if again else outputs[number])
             seen.add(number)
         return tuple(results)
 

@@ -24,6 +24,7 @@ from anyshape.frontend.aten.complex_tensors import (
     real_parts,
 )
 from anyshape.frontend.aten.dtypes import from_torch
+from anyshape.frontend.aten.fresh_writes import writes_unseen
 from anyshape.frontend.aten.host_calls import (
     Dims,
     effectful_call,
@@ -89,8 +90,9 @@ def writes(module: Any) -> bool:
 
 def _writes(node: Any) -> bool:
     schema = getattr(node.target, "_schema", None)
-    name = target_name(node)
-    return schema is not None and schema.is_mutable and name not in _WRITES_NO_ELEMENT
+    if schema is None or not schema.is_mutable or target_name(node) in _WRITES_NO_ELEMENT:
+        return False
+    return not writes_unseen(node)
 
 
 def _nodes(module: Any) -> Iterator[Any]:

@@ -171,3 +171,9 @@ def eye(call: Call, n: Size, m: Size | None = None, **_: Any) -> Tensor:
     rows = mv.reshape(source.arange(0, n, 1), (-1, 1))
     columns = source.arange(0, n if m is None else m, 1)
     return cast_to(rows == columns, call.dtype)
+
+
+# --- in place -------------------------------------------------------------------------------------
+
+for _name in ("masked_fill_.Scalar", "relu_.default", "add_.Tensor", "mul_.Tensor"):
+    TABLE[f"aten.{_name}"] = TABLE[f"aten.{_name.replace('_.', '.')}"]  # see `fresh_writes`

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from anyshape.frontend.aten.calls import Call, NoEntryError, entry, in_wide
 from anyshape.frontend.aten.value_checks import check_indices
@@ -123,8 +123,14 @@ def whole_batch_norm(
     cudnn_enabled: bool,
 ) -> Tensor | None:
     if training or mean is None or variance is None:
-        raise active().refuse("batch norm in training mode", "call model.eval() before compiling")
+        training_batch_norm(call)
     return batch_norm(call, x, weight, bias, mean, variance, momentum, eps)[0]
+
+
+@entry("aten._native_batch_norm_legit_functional.default")
+def training_batch_norm(call: Call, *_: Any) -> NoReturn:
+    """What torch makes of a batch norm that updates its averages."""
+    raise active().refuse("batch norm in training mode", "call model.eval() before compiling")
 
 
 @entry("aten.rms_norm.default")
