@@ -60,6 +60,7 @@ BOTH = [
     ("wait_for_team", 3, "'3'", "True or False"),
     ("check_indices", 3, "'3'", "True or False"),
     ("memory_limit", "1", "'1'", "a number of bytes"),
+    ("memory_limit", "1 XB", "'1 XB'", "a number of bytes"),
     ("memory_limit", 1.5, "'1.5'", "a number of bytes"),
     ("memory_limit", True, "'True'", "a number of bytes"),
     ("result_cache", "x", "'x'", "a number of bytes"),
@@ -146,10 +147,6 @@ def test_numbers_of_numpy_are_numbers() -> None:
 # --- what only torch models take ------------------------------------------------------------------
 
 KINDS = [
-    ("args", 5, "'int'", "a tuple of the example's arguments"),
-    ("kwargs", 5, "'int'", "a dict of the example's arguments"),
-    ("axes", ["batch"], "'list'", "a dict from names of inputs to names of axes"),
-    ("names", 5, "'int'", "a dict from torch's symbols to names of axes"),
     ("consume", "yes", "'yes'", "True or False"), ("consume", 1, "'1'", "True or False"),
 ]  # fmt: skip
 

@@ -164,11 +164,12 @@ class Key(torch.nn.Module):
         return x * {5: 2.0}.get(x.shape[0], 1.0)  # key
 
 
-def test_a_size_that_cannot_be_followed() -> None:
+def test_a_size_that_is_looked_up() -> None:
     assert message_of(TraceError, capturing(Key(), zeros(5, 2), x=("n", None))) == (
-        f"Key ({line('key')}): its Python code does with a size what cannot be followed: "
-        "`return x * {5: 2.0}.get(x.shape[0], 1.0)  # key`: unhashable type: non-nested SymInt\n"
-        "fix: compute with sizes by +, -, *, // and %, compare them, or give None for that axis"
+        f"Key ({line('key')}): its Python code looks a size up, in a dict, a set or a cache of "
+        "results: `return x * {5: 2.0}.get(x.shape[0], 1.0)  # key`\n"
+        "fix: compute what is looked up with +, -, *, // and % from the size, or give None for "
+        "that axis in axes="
     )
 
 
@@ -240,17 +241,17 @@ def test_two_names_for_one_size() -> None:
     assert message_of(AxisNameConflictError, action) == (
         "axes 'n' and 'm' have different names but must be equal: add: operands must broadcast at "
         f"axis 0 ({line('sum')})\n"
-        "fix: use one name for both in axes="
+        "fix: use one name for both: write 'n' instead of 'm' in axes="
     )
 
 
 def test_axes_that_do_not_fit_the_example() -> None:
     assert message_of(InputError, capturing(Fixed(), zeros(2, 16), z=("n",))) == (
-        "input 'z' has axes, but the call has no such argument\nfix: name axes of x"
+        "input 'z' has axes, but the example has no such argument, only x\nfix: axes={'x': ('n',)}"
     )
     assert message_of(InputError, capturing(Fixed(), zeros(2, 16), x=("n",))) == (
-        "input 'x' has axes ('n',), the example is [2, 16]\n"
-        "fix: give a name or None for each position"
+        "input 'x' has 1 axes in ('n',), and 2 in the example\n"
+        "fix: a name or None for each of [2, 16]: axes={'x': ('n', None), ...}"
     )
     assert message_of(InputError, capturing(Fixed(), zeros(2, 16), x=("n", 17))) == (
         "input 'x' has 16 at axis 1, where axes say 17\nfix: pass an example with 17, or give None"
@@ -442,7 +443,7 @@ def test_wrong_tensors(pair: Any) -> None:
     )
     assert message_of(DimMismatchError, lambda: pair(x, zeros(2, 5))) == (
         "input 'y' has size 5 at axis 1, expected 4\n"
-        "fix: pass size 4 there, or declare the axis dynamic"
+        "fix: pass size 4 there, or name the axis: compile(..., axes={'y': ('n', 'seq'), ...})"
     )
     assert message_of(AxisConflictError, lambda: pair(x, zeros(3, 4))) == (
         "axis 'n' has conflicting sizes: input 'x' has 2 (axis 0), input 'y' has 3 (axis 0)\n"

@@ -1,11 +1,12 @@
 """Options from environment variables."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from anyshape.base.errors import OptionError
-from anyshape.base.options import Options, options_from_environment
+from anyshape.base.options import Options, byte_count, options_from_environment
 
 
 @pytest.mark.parametrize(
@@ -63,3 +64,19 @@ def test_values_that_cannot_be_understood(name: str, value: str, message: str):
         options_from_environment({name: value})
     expected = message.partition(" is not ")[2]
     assert str(caught.value) == f"{message}\nfix: set {name} to {expected}, or unset it"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("1GB", 10**9),
+        ("1 GiB", 2**30),
+        ("1.5 MB", 1_500_000),
+        ("512KiB", 512 * 1024),
+        ("2 kB", 2000),
+        (" 3TB ", 3 * 10**12),
+        (4096, 4096),
+    ],
+)
+def test_bytes_with_a_unit(text: Any, wanted: int) -> None:
+    assert byte_count("memory_limit", text) == wanted

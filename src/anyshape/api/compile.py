@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from sys import modules
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from anyshape.api.compile_errors import check_kinds, no_model
 from anyshape.api.compile_model import compile_model
 from anyshape.api.compiled_module import CompiledModule
 from anyshape.api.graph_calls import donated_names, refuse_updates
 from anyshape.api.host_ops import report_host_ops
 from anyshape.api.jit import Jitted
-from anyshape.base.errors import InputError, OptionError
+from anyshape.base.errors import OptionError
 from anyshape.base.options import Options, check_switch
 from anyshape.execute import CompileKeywords, CompileOptions, Executable, compile_graph
 from anyshape.frontend.capturing import capturing
@@ -37,7 +38,7 @@ def compile(
 
 @overload
 def compile(
-    source: torch.nn.Module | torch.export.ExportedProgram,
+    source: torch.nn.Module | torch.export.ExportedProgram | Callable[..., Any],
     args: tuple[Any, ...] = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
@@ -69,8 +70,8 @@ def compile(
     A graph, or a jitted function at the defaults of its static parameters, takes the arrays of
     `graph.inputs` in order and returns a tuple of arrays.
 
-    A `torch.nn.Module` is captured at an example call, `args` and `kwargs`; the CompiledModule is
-    called like the module, and holds an Executable:
+    A `torch.nn.Module`, or a function of tensors, is captured at an example call, `args` and
+    `kwargs`; the CompiledModule is called like it, and holds an Executable:
 
         model = ash.compile(bert, kwargs={"input_ids": ids}, axes={"input_ids": ("batch", "seq")})
         model(input_ids=other_ids)
@@ -100,7 +101,7 @@ def compile(
     - `wait_for_team`: a call that finds the threads busy waits for them, in the order of arrival,
       instead of running on its own thread alone.
     - `memory_limit`: the bytes that one call may take for temporaries, results and copies of
-      inputs; one that needs more is refused before it takes any.
+      inputs, as a number or as "1 GB"; one that needs more is refused before it takes any.
     - `result_cache`: so many bytes of results are kept, and a call with the same inputs, bit by
       bit, gets copies of them; or a `ResultCache`, which several Executables may share. Results
       that depend on anything else are refused: new random keys, state of a module.
@@ -116,7 +117,7 @@ def compile(
     """
 
     choices = CompileOptions.of(**chosen)
-    _check_kinds(args=args, kwargs=kwargs, axes=axes, names=names)
+    check_kinds(source, args=args, kwargs=kwargs, axes=axes, names=names)
     check_switch("consume", consume)
     _check_branches(branches)
 
@@ -133,8 +134,9 @@ def compile(
     if _is_of_torch(source):
         with capturing():
             from anyshape.api.consume import giving_up  # noqa: PLC0415  torch is optional
-            from anyshape.api.torch_compile import captured_model  # noqa: PLC0415
+            from anyshape.api.torch_compile import captured_model, module_of  # noqa: PLC0415
 
+            source = module_of(source)
             shapes = axes, dynamic_shapes, names or {}
             example = args, kwargs or {}
             model = captured_model(source, *example, *shapes, consume=consume, branches=branches)
@@ -147,28 +149,12 @@ def compile(
         with giving_up(source, model) if consume else nullcontext():
             executable = compile_model(model, options, {**chosen, "donate": donate})
         return CompiledModule(executable, model)
-    problem = f"is a {type(source).__name__}, no model"
-    raise InputError("source", problem, "pass a Graph, a jitted function, or a torch module")
+    raise no_model(source)
 
 
 def _check_branches(branches: object) -> None:
     if isinstance(branches, bool) or not isinstance(branches, int) or branches < 1:
         raise OptionError("branches", repr(branches), "a number of programs, at least 1")
-
-
-_KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
-    "args": ((tuple, list), "a tuple of the example's arguments"),
-    "kwargs": (Mapping, "a dict of the example's arguments"),
-    "axes": (Mapping, "a dict from names of inputs to names of axes"),
-    "names": (Mapping, "a dict from torch's symbols to names of axes"),
-}
-
-
-def _check_kinds(**given: object) -> None:
-    for name, value in given.items():
-        kind, expected = _KINDS[name]
-        if value is not None and not isinstance(value, kind):
-            raise OptionError(name, type(value).__name__, expected)
 
 
 def _refuse_capture(**given: object) -> None:
@@ -180,5 +166,8 @@ def _refuse_capture(**given: object) -> None:
 
 
 def _is_of_torch(source: object) -> bool:
+    """A module, a program, or a function: what else is called computes with torch's tensors."""
     torch: Any = modules.get("torch")  # a model's class is there before any model is
-    return torch is not None and isinstance(source, (torch.nn.Module, torch.export.ExportedProgram))
+    if torch is None or isinstance(source, type):
+        return False
+    return callable(source) or isinstance(source, torch.export.ExportedProgram)

@@ -17,9 +17,12 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from anyshape.api.call_errors import in_words_of_call
 from anyshape.api.graph_calls import graph_arrays, passes_on, returned_leaves
 from anyshape.api.overlaps import refuse_overlaps
+from anyshape.base.errors import DimMismatchError, InputError
 from anyshape.base.fork_lock import call_lock
+from anyshape.base.not_pickled import NotPickled
 from anyshape.execute import (
     BackgroundSpecialization,
     BranchedExecutable,
@@ -39,16 +42,18 @@ from anyshape.runtime.program import Metrics
 from anyshape.sym import Axis
 
 
-class CompiledModule:
+class CompiledModule(NotPickled):
     """A model that was compiled once and runs at any shape. See `anyshape.compile`.
 
     Calls take what the model takes, in the same containers, and give what it gives. Results are
-    torch tensors, or NumPy arrays if all tensors of the call were NumPy arrays.
+    torch tensors, or NumPy arrays if all tensors of the call were NumPy arrays. A copy shares the
+    code and has the state as it is then, which calls of the one change for the one.
     """
 
     def __init__(self, executable: Executable, model: ImportedModel) -> None:
         self._executable = executable
         self._branched = executable if isinstance(executable, BranchedExecutable) else None
+        self._model = model
         self._signature = model.signature
         self._program = model.program
         self._programs = model.programs
@@ -60,16 +65,13 @@ class CompiledModule:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves = self._signature.flatten(args, kwargs)
-        if self._passes_on:
-            return self._returned(self._program, self._executable(*leaves))
-        if self._cases_pass_on:
-            return self._returned(*self._run(leaves))
-        if self._written:
-            refuse_overlaps(self._signature.paths, leaves, self._written)
-        with self._one_by_one:
-            program, results = self._run(self._arrays(leaves))
-            self._update(program, results, leaves)
-        return self._returned(program, results)
+        try:
+            if self._passes_on:
+                return self._returned(self._program, self._executable(*leaves))
+            return self._returned(*self._computed(leaves))
+        except (InputError, DimMismatchError) as error:
+            source = self._executable.source
+            raise in_words_of_call(error, self._signature, leaves, source) from None
 
     def steps(self, *args: Any, **kwargs: Any) -> Iterator[StepRun]:
         """One call, a step at a time; the state stays as it is."""
@@ -87,7 +89,26 @@ class CompiledModule:
         among them, returns a tuple, and knows nothing of containers or of the state here."""
         return self._executable
 
+    def __copy__(self) -> CompiledModule:
+        copied = CompiledModule(self._executable, self._model)
+        copied._state.update(self.state)
+        return copied
+
+    def __deepcopy__(self, memo: object) -> CompiledModule:
+        return self.__copy__()
+
     # --- inside -------------------------------------------------------------------------------
+
+    def _computed(self, leaves: Sequence[Any]) -> tuple[ImportedProgram, Sequence[Any]]:
+        """As `_run`, with state and inputs updated."""
+        if self._cases_pass_on:
+            return self._run(leaves)
+        if self._written:
+            refuse_overlaps(self._signature.paths, leaves, self._written)
+        with self._one_by_one:
+            program, results = self._run(self._arrays(leaves))
+            self._update(program, results, leaves)
+        return program, results
 
     def _arrays(self, leaves: Sequence[Any]) -> list[Any]:
         return graph_arrays(self._program.sources, leaves, self._state)

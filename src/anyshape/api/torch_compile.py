@@ -11,6 +11,15 @@ from anyshape.api.consume import refuse_consumed
 from anyshape.base.errors import OptionError
 from anyshape.frontend.imported.program import ImportedModel
 from anyshape.frontend.torch_export import capture_module, capture_program
+from anyshape.frontend.torch_export.sources import as_module, refuse_scripted
+
+
+def module_of(source: Any) -> Any:
+    """The module, or ExportedProgram, that `compile` captures: a function is made one."""
+    refuse_scripted(source)
+    if isinstance(source, (torch.nn.Module, torch.export.ExportedProgram)):
+        return getattr(source, "_orig_mod", source)  # what torch.compile has wrapped
+    return as_module(source)
 
 
 def captured_model(

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,19 @@ def check_count(option: str, value: object, expected: str) -> None:
     integer = hasattr(value, "__index__") and not isinstance(value, bool)
     if not integer or cast(int, value) < 0:
         raise OptionError(option, str(value), expected)
+
+
+def byte_count(option: str, value: object) -> int:
+    """A number of bytes, which may be written with a unit: 1 GB are 10**9, 1 GiB are 2**30."""
+    if isinstance(value, str) and (match := _WITH_UNIT.fullmatch(value.strip())):
+        number, prefix, binary = match.groups()
+        step = 1024 if binary else 1000
+        return int(float(number) * step ** (" KMGT".index(prefix.upper())))
+    check_count(option, value, "a number of bytes")
+    return cast(int, value)
+
+
+_WITH_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTkmgt])(i?)B")
 
 
 def check_switch(option: str, value: object) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal, TypeAlias, TypedDict, Unpack, cast, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast, get_args
 
 from anyshape.base.errors import OptionError
-from anyshape.base.options import check_count, check_switch
+from anyshape.base.options import byte_count, check_count, check_switch
 from anyshape.execute.result_cache import ResultCache
 
 ExecutorName: TypeAlias = Literal["native", "stepwise", "reference"]
@@ -26,8 +26,8 @@ class CompileKeywords(TypedDict, total=False):
     check_indices: bool
     deterministic: bool
     wait_for_team: bool
-    memory_limit: int | None
-    result_cache: int | ResultCache | None
+    memory_limit: int | str | None
+    result_cache: int | str | ResultCache | None
     donate: Sequence[str]
     without: Sequence[str]
 
@@ -53,7 +53,12 @@ class CompileOptions:
         names = [field.name for field in fields(CompileOptions)]
         for name in chosen.keys() - names:
             raise TypeError(f"there is no option '{name}', only {', '.join(names)}")
-        return CompileOptions(**chosen)
+        given = cast(dict[str, Any], dict(chosen))
+        for name in ("memory_limit", "result_cache"):
+            value = given.get(name)
+            if value is not None and not isinstance(value, ResultCache):
+                given[name] = byte_count(name, value)
+        return CompileOptions(**given)
 
     def __post_init__(self) -> None:
         executors = get_args(ExecutorName)

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast, overload
 from numpy import ndarray
 
 from anyshape.base.errors import AnyshapeError, InputError
+from anyshape.base.not_pickled import NotPickled
 from anyshape.codegen.target import described
 from anyshape.execute.background import BackgroundSpecialization
 from anyshape.execute.capabilities import Capabilities
@@ -36,7 +37,7 @@ from anyshape.runtime.program import Metrics, trim_process
 from anyshape.sym import Axis, BindingPlan
 
 
-class Executable:
+class Executable(NotPickled):
     """A compiled graph. Calling it gives a tuple of results; it may be called from many threads.
 
     Arrays are NumPy's, torch's (on the CPU), or anything that speaks DLPack. They are read where
@@ -79,15 +80,15 @@ class Executable:
         *,
         deadline: float | None = None,
         cancellation: Cancellation | None = None,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
         out: Sequence[Any] | None = None,
     ) -> tuple[Any, ...]:
         """A call with arrays that the runtime reads by itself; results are NumPy arrays.
 
         With a `deadline`, in seconds, it raises `DeadlineError` if it is not complete by then; with
         a `cancellation` that another thread triggers, `CancelledError`. Both within one step's
-        time; the Executable stays as it was. With a `memory_limit`, in bytes, a call that needs
-        more for temporaries, results and copies of inputs raises `MemoryLimitError` at once.
+        time; the Executable stays as it was. With a `memory_limit`, in bytes or as "1 GB", a call
+        that needs more for temporaries, results and copies of inputs raises `MemoryLimitError`.
 
         `out` has for each result an array that it is written into, or None for a new one: NumPy's,
         torch's, or of whatever gives writeable memory through DLPack. These objects are returned.

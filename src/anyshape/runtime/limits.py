@@ -13,7 +13,7 @@ from time import monotonic_ns
 from typing import Final, Literal
 
 from anyshape.base.errors import CancelledError, DeadlineError, OptionError
-from anyshape.base.options import check_count
+from anyshape.base.options import byte_count
 from anyshape.runtime import _native
 
 _NANOSECONDS: Final = 1e9
@@ -63,15 +63,14 @@ class RunLimits:
     def from_now(
         deadline: float | None,
         cancellation: Cancellation | None,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
     ) -> RunLimits:
         if deadline is not None and not _is_duration(deadline):
             raise OptionError("deadline", str(deadline), "a number of seconds, at least 0")
-        if memory_limit is not None:
-            check_count("memory_limit", memory_limit, "a number of bytes")
+        limit = None if memory_limit is None else byte_count("memory_limit", memory_limit)
         if cancellation is not None and not isinstance(cancellation, Cancellation):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise OptionError("cancellation", str(cancellation), "an ash.Cancellation")
-        return RunLimits(monotonic_ns(), deadline, cancellation, memory_limit)
+        return RunLimits(monotonic_ns(), deadline, cancellation, limit)
 
     @property
     def deadline_ns(self) -> int | None:

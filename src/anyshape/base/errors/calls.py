@@ -198,6 +198,32 @@ class OptionError(AnyshapeError, ValueError):
         )
 
 
+class OptionKindError(OptionError):
+    """An argument of another kind than it must be, with the line that was meant."""
+
+    def __init__(self, option: str, kind: str, expected: str, fix: str) -> None:
+        super().__init__(option, kind, expected)
+        self.args = (option, kind, expected, fix)
+        self.fix = fix
+
+    def message(self) -> str:
+        found = f"{self.option} must be {self.expected}, and is a {self.value}"
+        return joined(found, f"fix: {self.fix}")
+
+
+class NotPicklableError(AnyshapeError, TypeError):
+    """Something that holds code and memory of this process, to be written to a file or a pipe."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(what, fix)
+        self.what = what
+        self.fix = fix
+
+    def message(self) -> str:
+        why = "they hold machine code and memory of this process"
+        return joined(f"{self.what} objects cannot be pickled: {why}", f"fix: {self.fix}")
+
+
 class OutOfMemoryError(AnyshapeError, MemoryError):
     """The system has no more memory for a call. The Executable stays usable."""
 

@@ -47,6 +47,7 @@ class DimMismatchError(ShapeError):
         self.expected = expected
         self.found = found
         self.derivation = derivation
+        self.fix = f"pass size {expected} there, or declare the axis dynamic"
 
     def message(self) -> str:
         declared = f" (dim '{self.declared}')" if self.declared != str(self.expected) else ""
@@ -54,7 +55,7 @@ class DimMismatchError(ShapeError):
             f"{self.subject} has size {self.found} at axis {self.position}, "
             f"expected {self.expected}{declared}",
             f"  {self.derivation}" if self.derivation else None,
-            f"fix: pass size {self.expected} there, or declare the axis dynamic",
+            f"fix: {self.fix}",
         )
 
 
@@ -163,8 +164,9 @@ class AxisNameConflictError(ShapeError):
         declare = f", or declare where='{self.left} == {self.right}'"
         one = f" (or where='broadcastable({self.left}, {self.right})' if one of them may be 1)"
         also = declare + (one if self.broadcast else "")
+        meant = f": write '{self.left}' instead of '{self.right}' in axes="
         return joined(
             f"axes '{self.left}' and '{self.right}' have different names but must be equal: "
             f"{self.why}{at(self.location)}",
-            "fix: use one name for both" + (also if self.takes_facts else " in axes="),
+            f"fix: use one name for both{also if self.takes_facts else meant}",
         )

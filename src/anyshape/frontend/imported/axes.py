@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, cast
 
 from anyshape.base.errors import AxisDeclarationError, DimError, InputError
@@ -53,8 +54,7 @@ class NamedAxes:
 def named_axes(example: Example, given: Mapping[str, Any]) -> NamedAxes:
     """What `given` says of an example's tensors; what does not fit them is refused."""
     for name in sorted(given.keys() - set(example.names)):
-        fix = f"name axes of {', '.join(example.names)}"
-        raise InputError(name, "has axes, but the call has no such argument", fix)
+        raise _no_such_argument(name, given, example.names)
     axes: dict[str, Axis] = {}
     inputs: list[InputAxes] = []
     for path, leaf in zip(example.paths, example.leaves, strict=True):
@@ -66,6 +66,17 @@ def named_axes(example: Example, given: Mapping[str, Any]) -> NamedAxes:
     for each, leaf in zip(inputs, example.leaves, strict=True):
         _check_sizes(each, leaf, axes)
     return NamedAxes(tuple(axes.values()), tuple(inputs))
+
+
+def _no_such_argument(name: str, given: Mapping[str, Any], arguments: Sequence[str]) -> InputError:
+    """With the argument that was meant: the most similar one, or the only one that is left."""
+    left = [argument for argument in arguments if argument not in given]
+    meant = get_close_matches(name, left, 1) or (left if len(left) == 1 else [])
+    fix = f"name axes of {', '.join(arguments)}"
+    if meant:
+        fix = f"axes={ {meant[0] if n == name else n: entry for n, entry in given.items()} }"
+    problem = f"has axes, but the example has no such argument, only {', '.join(arguments)}"
+    return InputError(name, problem, fix)
 
 
 def _check_sizes(given: InputAxes, leaf: Any, axes: Mapping[str, Axis]) -> None:
@@ -117,15 +128,24 @@ def _positions(path: Path, leaf: Any, given: Mapping[str, Any]) -> dict[int, str
     entry = cast(Sequence[Any], entry)
     shape: Sequence[Any] | None = getattr(leaf, "shape", None)
     if shape is None or len(entry) != len(shape):
-        described = type(leaf).__name__ if shape is None else list(shape)
-        problem = f"has axes {tuple(map(str, entry))}, the example is {described}"
-        raise InputError(path_text(path), problem, "give a name or None for each position")
+        raise _other_rank(path_text(path), leaf, entry)
     for position, (item, size) in enumerate(zip(entry, shape, strict=True)):
         _check_item(path, position, item)
         if isinstance(item, int) and item != size:
             problem = f"has {size} at axis {position}, where axes say {item}"
             raise InputError(path_text(path), problem, f"pass an example with {item}, or give None")
     return {i: item for i, item in enumerate(entry) if isinstance(item, (str, Axis))}
+
+
+def _other_rank(path: str, leaf: Any, entry: Sequence[Any]) -> InputError:
+    shape: Sequence[Any] | None = getattr(leaf, "shape", None)
+    if shape is None:
+        problem = f"has axes {tuple(entry)}, and is a {type(leaf).__name__} in the example"
+        return InputError(path, problem, f"leave '{path}' out of axes: only tensors have axes")
+    problem = f"has {len(entry)} axes in {tuple(entry)}, and {len(shape)} in the example"
+    full = (*entry[: len(shape)], *(None,) * (len(shape) - len(entry)))
+    fix = f"a name or None for each of {list(shape)}: axes={{'{path}': {full}, ...}}"
+    return InputError(path, problem, fix)
 
 
 def _check_item(path: Path, position: int, item: object) -> None:

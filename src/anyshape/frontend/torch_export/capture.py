@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import is_dataclass
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
+from anyshape.base.errors import InputError
 from anyshape.frontend.imported.axes import named_axes
 from anyshape.frontend.imported.call_signature import CallSignature, Parameters
-from anyshape.frontend.imported.example import path_text
+from anyshape.frontend.imported.example import Example, path_text
 from anyshape.frontend.imported.program import ImportedModel
 from anyshape.frontend.torch_export.branches import BranchExplorer
 from anyshape.frontend.torch_export.containers import example_of
@@ -48,6 +50,7 @@ def capture_module(
     inputs = pytree.tree_map(_as_tensor, parameters.bind(args, kwargs))
     parameters.check_example(inputs)
     example = example_of(inputs)
+    _refuse_dataclasses(example)
     named = named_axes(example, axes or {})
     several = branches > 1 and dynamic_shapes is None
     signature = CallSignature(parameters, example)
@@ -59,6 +62,15 @@ def capture_module(
         explorer.explore()
     program, *others = explorer.programs()
     return ImportedModel(program, signature, tuple(others), tuple(explorer.refused), named)
+
+
+def _refuse_dataclasses(example: Example) -> None:
+    """torch takes apart what is registered; tensors inside anything else would be constants."""
+    for path, leaf in zip(example.paths, example.leaves, strict=True):
+        if is_dataclass(leaf) and not isinstance(leaf, type):
+            name = type(leaf).__name__
+            problem = f"is a {name}, a class that torch does not take apart"
+            raise InputError(path_text(path), problem, f"torch.export.register_dataclass({name})")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from linecache import getline
 from pathlib import Path
 from traceback import extract_tb
@@ -13,7 +14,12 @@ from anyshape.base.location import Location
 from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
 
 _SYMBOLIC = ("SymInt", "SymFloat", "SymBool")
-_OURS = f"{Path(__file__).parents[2]}{os.sep}"
+_NEEDS_DATA = ("data-dependent", "Boolean value of Tensor")
+_NOBODY = (f"{Path(__file__).parents[2]}{os.sep}", "<frozen ", "<string>")
+"""Our own code, Python's, and what torch makes of strings."""
+_LAYERS = f"{TORCH_FOLDER}nn{os.sep}"
+_CALLS = frozenset({"_call_impl", "_wrapped_call_impl"})
+"""Methods through which modules call each other."""
 
 
 def in_words_of_model(error: Exception, module: Any) -> Exception:
@@ -21,12 +27,21 @@ def in_words_of_model(error: Exception, module: Any) -> Exception:
     if isinstance(error, AnyshapeError):
         return error
     name, location = type(module).__name__, location_of_error(error)
-    if "data-dependent" in str(error):
+    if any(words in str(error) for words in _NEEDS_DATA):
         return TraceError(
             name,
             f"the model's Python code needs the data of a tensor{code_at(location)}",
             "choose with torch.where(condition, a, b), or with"
             " torch.cond(condition, true_fn, false_fn, operands)",
+            location,
+        )
+    if "unhashable type: non-nested SymInt" in str(error):
+        return TraceError(
+            name,
+            "its Python code looks a size up, in a dict, a set or a cache of results"
+            f"{code_at(location)}",
+            "compute what is looked up with +, -, *, // and % from the size, or give None for that"
+            " axis in axes=",
             location,
         )
     if isinstance(error, TypeError) and any(kind in str(error) for kind in _SYMBOLIC):
@@ -42,9 +57,25 @@ def in_words_of_model(error: Exception, module: Any) -> Exception:
 def failing_example(error: RuntimeError, module: Any) -> TraceError:
     """For what torch's ops say of the user's example itself."""
     location = location_of_error(error)
+    if match := _UNKNOWN_RESULT.search(str(error)):
+        return _unknown_result(match.group(1), module)
     problem = f"it fails at the example{code_at(location)}: {str(error).splitlines()[0]}"
     fix = "pass an example that the model itself takes"
     return TraceError(type(module).__name__, problem, fix, location)
+
+
+_UNKNOWN_RESULT = re.compile(r"Found <class '([\w.<>]+)'> in output, which is not a known type")
+
+
+def _unknown_result(path: str, module: Any) -> TraceError:
+    """A class of results that torch does not take apart."""
+    kind = path.rpartition(".")[2]
+    problem = f"it returns a {kind}, a class that torch does not take apart"
+    fix = f"torch.export.register_dataclass({kind}), or return a tuple or a dict"
+    if path.startswith("transformers.") and kind.endswith("Cache"):
+        exporter = "compile it with anyshape.api.transformers_exporter.AnyshapeExporter"
+        fix = f"pass kwargs={{..., 'use_cache': False}}; to have the cache, {exporter}"
+    return TraceError(type(module).__name__, problem, fix)
 
 
 def code_at(location: Location | None) -> str:
@@ -62,11 +93,13 @@ def _suggestion(lines: list[str]) -> str:
 
 
 def location_of_error(error: BaseException) -> Location | None:
-    """The innermost line of the traceback that is the model's own."""
+    """The innermost line of the traceback that is the model's own, or that of a layer of torch's
+    where that is the model."""
     frames = [*extract_tb(error.__traceback__)]
     if error.__cause__ is not None or error.__context__ is not None:
         inner = error.__cause__ or error.__context__
         assert inner is not None
         frames += extract_tb(inner.__traceback__)
-    own = [f for f in frames if not f.filename.startswith((TORCH_FOLDER, _OURS, "<frozen "))]
-    return Location(own[-1].filename, own[-1].lineno or 0) if own else None
+    own = [f for f in frames if not f.filename.startswith((TORCH_FOLDER, *_NOBODY))]
+    layers = [f for f in frames if f.filename.startswith(_LAYERS) and f.name not in _CALLS]
+    return next((Location(f.filename, f.lineno or 0) for f in (own or layers)[::-1]), None)

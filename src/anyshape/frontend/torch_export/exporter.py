@@ -12,9 +12,7 @@ An export replaces functions of torch and changes its settings: one export at a 
 
 from __future__ import annotations
 
-import functools
 import inspect
-import logging
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -22,7 +20,6 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-import torch.export._trace
 from torch.export import Dim as TorchDim
 
 from anyshape.base.errors import AnyshapeError, AxisDeclarationError
@@ -64,6 +61,7 @@ from anyshape.frontend.torch_export.questions import (
 )
 from anyshape.frontend.torch_export.shapes_argument import check_dynamic_shapes
 from anyshape.frontend.torch_export.simplify import any_size, simplified
+from anyshape.frontend.torch_export.torch_settings import quiet, symbolic_flags
 from anyshape.sym import Axis, Fact, Origin, Symbol
 
 ExampleCall = tuple[tuple[Any, ...], dict[str, Any]]
@@ -196,7 +194,7 @@ class Exporter:
         asked = export.questions
         numbers = numbers_for_torch(export.program, with_fixed(self.named, fixed))
         return [
-            FixedAxis(each.axis, each.size, asked.fixed_at.get(each.symbol))
+            FixedAxis(each.axis, each.size, asked.fixed_in(each.symbol))
             for each in numbers
             if each.symbol in asked.chosen or self._any_size_works
         ]
@@ -308,8 +306,8 @@ def _export(
 ) -> Export:
     args, kwargs = call
     try:
-        with record as asked:
-            with torch.no_grad(), any_size(), _symbolic_flags(), _named(module, kwargs), _quiet():
+        with record as asked, quiet():
+            with torch.no_grad(), any_size(), symbolic_flags(), _named(module, kwargs):
                 exported = torch.export.export(
                     module, args, kwargs, dynamic_shapes=shapes, strict=False
                 )
@@ -318,25 +316,6 @@ def _export(
         raise
     except Exception as error:
         raise in_words_of_model(error, module) from error
-
-
-@contextmanager
-def _symbolic_flags() -> Generator[None]:
-    """Within, attention takes a symbolic `is_causal`, which torch's own parser refuses: its truth
-    becomes a guard like any other."""
-    functions: Any = torch.nn.functional
-    own = functions.scaled_dot_product_attention
-
-    @functools.wraps(own)
-    def attention(*args: Any, **kwargs: Any) -> Any:
-        flags = {n: bool(v) for n, v in kwargs.items() if isinstance(v, torch.SymBool)}
-        return own(*args, **{**kwargs, **flags})
-
-    functions.scaled_dot_product_attention = attention
-    try:
-        yield
-    finally:
-        functions.scaled_dot_product_attention = own
 
 
 @contextmanager
@@ -358,24 +337,6 @@ def _named(module: Any, kwargs: Mapping[str, Any]) -> Generator[None]:
     forward.__signature__ = signature.replace(parameters=[*kept.values(), *named])  # pyright: ignore[reportFunctionMemberAccess]
     with patch.dict(module.__dict__, {"forward": forward}):
         yield
-
-
-@contextmanager
-def _quiet() -> Generator[None]:
-    """Within, torch neither prints the graph that it had when a model failed, nor logs what it
-    raises: whoever asked for the capture gets that as an error, or it is a case of several."""
-    log = logging.getLogger("torch._subclasses.fake_tensor")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        with patch.object(torch.export._trace, "print", _nothing, create=True):
-            yield
-    finally:
-        log.setLevel(level)
-
-
-def _nothing(*_: object, **__: object) -> None:
-    """In place of `print`."""
 
 
 def _dynamic_shapes(module: Any, call: ExampleCall, example: Example, named: NamedAxes) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from anyshape.base.errors import AxisDeclarationError
-from anyshape.base.location import Location
 from anyshape.frontend.imported.axes import InputAxes, NamedAxes
 from anyshape.frontend.torch_export.export_errors import code_at
+from anyshape.frontend.torch_export.fixing_ops import FixingOp
 from anyshape.frontend.torch_export.questions import SizeTakenError
 from anyshape.sym import Symbol
 
@@ -30,22 +30,61 @@ class FixedSize:
         return f"(input '{self.input.path}', axis {self.position})"
 
     @property
+    def entry(self) -> str:
+        """The user's axes of that input."""
+        return _entry(self.input, {})
+
+    @property
     def without(self) -> str:
         """The user's axes of that input, without this one."""
-        others = {i: str(dim) for i, dim in self.input.dims.items() if i != self.position}
-        path, rank = self.input.path, self.input.rank
-        if not path.isidentifier():
+        if not self.input.path.isidentifier():
             return f"give None instead of '{self.axis}' in axes"
-        return f"pass axes={{'{path}': {tuple(others.get(i) for i in range(rank))}, ...}}"
+        return f"pass axes={{{_entry(self.input, {self.position: None})}, ...}}"
 
 
-def fixed_size(fixed: FixedSize, location: Location | None) -> AxisDeclarationError:
-    """The model allows one certain size."""
-    axis, size = fixed.axis, fixed.size
-    line = f" at {location}{code_at(location)}" if location else ""
-    problem = f"{fixed.where} is dynamic, but the model fixes it to {size}{line}"
-    fix = f"{fixed.without} and size {size}, or change that line"
-    return AxisDeclarationError(axis, problem, fix)
+@dataclass(frozen=True)
+class UnnamedSize:
+    """A position of an input that axes= says nothing of."""
+
+    input: InputAxes
+    position: int
+
+    def entry(self, axis: str) -> str:
+        """The axes of that input, with this one."""
+        return _entry(self.input, {self.position: axis})
+
+
+def _entry(given: InputAxes, other: Mapping[int, str | None]) -> str:
+    """What `axes=` says of an input, with other names at some positions."""
+    names = {**{i: str(dim) for i, dim in given.dims.items()}, **other}
+    return f"'{given.path}': {tuple(names.get(i) for i in range(given.rank))}"
+
+
+def fixed_size(
+    fixed: FixedSize, op: FixingOp | None, unnamed: Sequence[UnnamedSize]
+) -> AxisDeclarationError:
+    """The model allows one certain size: a weight has it, or an input without a name for it."""
+    weights = _weights(op, fixed.size)
+    who = f"weight {weights}" if weights else "the model"
+    line = f" at {op.location}{code_at(op.location)}" if op else ""
+    problem = f"{fixed.where} is dynamic, but {who} fixes it to {fixed.size}{line}"
+    if weights:
+        return AxisDeclarationError(fixed.axis, problem, fixed.without)
+    fix = f"{fixed.without} and size {fixed.size}, or change that line"
+    if unnamed:
+        other = unnamed[0]
+        problem += f", and input '{other.input.path}' has no name for {fixed.size} at axis "
+        problem += str(other.position)
+        fix = f"pass axes={{{fixed.entry}, {other.entry(fixed.axis)}}} if they vary together; else "
+        fix += f"{fixed.without} and size {fixed.size}"
+    return AxisDeclarationError(fixed.axis, problem, fix)
+
+
+def _weights(op: FixingOp | None, size: int) -> str:
+    """`'fc.weight' [8, 4]`: operands that have the size."""
+    weights = op.weights.items() if op is not None else ()
+    named = (f"'{name}' {list(shape)}" for name, shape in weights if size in shape)
+    return next(named, "")
 
 
 def taken_as_number(

@@ -8,8 +8,13 @@ is False whatever the size, where there is a mask. And
         return 0
     return self.keys.shape[-2]
 
-is the size itself, 0 or not. Only names, attributes and constant indices are looked at, so looking
-changes nothing. Whatever is written otherwise counts as making a difference.
+is the size itself, 0 or not. And whether
+
+    projected.transpose(0, -2).contiguous()
+
+copies anything depends on the size; its elements do not. Only names, attributes and constant
+indices are looked at, so looking changes nothing. Whatever is written otherwise counts as making a
+difference.
 """
 
 from __future__ import annotations
@@ -38,6 +43,27 @@ def is_false_anyway(frame: FrameType) -> bool:
         if value is not True:
             return False
     return False
+
+
+def asks_whether_to_copy(frame: FrameType) -> bool:
+    """Whether a method asks, in native code, that gives the same elements either way."""
+    return _called_method(frame.f_code, frame.f_lasti) in _SAME_ELEMENTS
+
+
+_SAME_ELEMENTS = frozenset({"contiguous", "reshape", "flatten"})
+
+
+@cache
+def _called_method(code: CodeType, offset: int) -> str:
+    """The name of the method that this instruction calls; empty if it does something else."""
+    here = next((i for i in dis.get_instructions(code) if i.offset == offset), None)
+    if here is None or here.opname != "CALL" or here.positions is None:
+        return ""
+    match _expression(code.co_filename, here.positions):
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+            return name  # the latter where a chain of calls goes over several lines
+        case _:
+            return ""
 
 
 def size_or_zero(frame: FrameType) -> Any:

@@ -20,11 +20,12 @@ from anyshape.base.errors import AxisDeclarationError
 from anyshape.base.location import Location
 from anyshape.frontend.aten.symbols import is_symbolic, limits_of
 from anyshape.frontend.imported.axes import NamedAxes, NamedDims, is_bare
-from anyshape.frontend.torch_export.fixed_sizes import FixedSize, fixed_size
+from anyshape.frontend.torch_export.fixed_sizes import FixedSize, UnnamedSize, fixed_size
+from anyshape.frontend.torch_export.fixing_ops import FixingOp
 from anyshape.frontend.torch_export.guards import shape_environment
 from anyshape.sym import Axis, Dim, Symbol
 
-_NOWHERE: Mapping[str, Location] = {}
+_NOWHERE: Mapping[str, FixingOp] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def naming_of(
     program: Any,
     named: NamedAxes,
     names: Mapping[str, str],
-    fixed_at: Mapping[str, Location] = _NOWHERE,
+    fixed_at: Mapping[str, FixingOp] = _NOWHERE,
     *,
     torch_ranges: bool,
     refused_at: Location | None = None,
@@ -81,8 +82,10 @@ def naming_of(
                 continue
             symbol, first = _symbol(shape[position]), _first_symbol(shape[position])
             if symbol is None and not is_symbolic(shape[position]):
+                refused = None if refused_at is None else FixingOp(refused_at, {})
                 size = FixedSize(axes, position, int(shape[position]))
-                raise fixed_size(size, fixed_at.get(first or "", refused_at))
+                others = _unnamed(size, sizes, named)
+                raise fixed_size(size, fixed_at.get(first or "", refused), others)
             if first is not None:
                 own.setdefault(first, dim)
             if symbol is not None:
@@ -124,6 +127,19 @@ def with_fixed(named: NamedAxes, fixed: Iterable[FixedAxis]) -> NamedAxes:
     for axis in fixed:
         named = named.at_size(axis.symbol, axis.size)
     return named
+
+
+def _unnamed(
+    fixed: FixedSize, sizes: Sequence[Sequence[Any]], named: NamedAxes
+) -> list[UnnamedSize]:
+    """Positions of other inputs that have the size which an axis is fixed to, and no name."""
+    return [
+        UnnamedSize(axes, position)
+        for shape, axes in zip(sizes, named.inputs, strict=True)
+        for position, size in enumerate(shape)
+        if axes is not fixed.input and axes.path.isidentifier() and position not in axes.dims
+        if not is_symbolic(size) and int(size) == fixed.size
+    ]
 
 
 def user_inputs(program: Any) -> list[Any]:

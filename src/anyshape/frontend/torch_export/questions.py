@@ -34,8 +34,13 @@ from anyshape.frontend.torch_export.askers import (
     location_in_model,
     writes_result,
 )
+from anyshape.frontend.torch_export.fixing_ops import FixingOp, fixing_op
 from anyshape.frontend.torch_export.guards import Guard
-from anyshape.frontend.torch_export.idle_answers import is_false_anyway, size_or_zero
+from anyshape.frontend.torch_export.idle_answers import (
+    asks_whether_to_copy,
+    is_false_anyway,
+    size_or_zero,
+)
 from anyshape.frontend.torch_export.size_intervals import holds_at
 
 
@@ -57,10 +62,15 @@ class Questions:
     """What was asked, and where a size turned out to be one number."""
 
     asked: dict[str, Guard] = field(default_factory=dict[str, Guard])  # by the text of the answer
-    fixed_at: dict[str, Location] = field(default_factory=dict[str, Location])  # by symbol
+    fixed_at: dict[str, FixingOp] = field(default_factory=dict[str, FixingOp])  # by symbol
     chosen: set[str] = field(default_factory=set[str])  # of these, by a truth that the model asked
     taken: list[SizeTakenError] = field(default_factory=lambda: [])
     sizes: dict[str, int] = field(default_factory=dict[str, int])  # the example's, by symbol
+
+    def fixed_in(self, symbol: str) -> Location | None:
+        """The line that made a symbol a number."""
+        op = self.fixed_at.get(symbol)
+        return None if op is None else op.location
 
     @property
     def guards(self) -> list[Guard]:
@@ -114,7 +124,7 @@ def _answers(questions: Questions, named: bool, as_at_one: str | None) -> Any:
             if named and node.pytype is int and node._expr.is_Symbol:
                 questions.taken.append(SizeTakenError(int(answer), _asked_at()))
                 raise questions.taken[-1]
-        if frame is None or is_false_anyway(frame):
+        if frame is None or is_false_anyway(frame) or asks_whether_to_copy(frame):
             return answer
         guard = _guard(node, answer, frame)
         questions.asked.setdefault(str(guard.expression), guard)
@@ -137,11 +147,11 @@ def _note_sizes(questions: Questions, symbols: Any, known: Mapping[Any, Any]) ->
 
 
 def _note_fixed(questions: Questions, replacements: Mapping[Any, Any], *, chooses: bool) -> None:
-    location = _asked_at()
-    for symbol in (symbol for symbol, value in replacements.items() if value.is_number):
-        if chooses and symbol.name not in questions.fixed_at:
-            questions.chosen.add(symbol.name)
-        questions.fixed_at.setdefault(symbol.name, location)
+    fixed = [symbol.name for symbol, value in replacements.items() if value.is_number]
+    new = [name for name in fixed if name not in questions.fixed_at]
+    if new:
+        questions.fixed_at.update(dict.fromkeys(new, fixing_op()))
+        questions.chosen.update(new if chooses else ())
 
 
 def _guard(node: Any, answer: Any, frame: Any) -> Guard:
