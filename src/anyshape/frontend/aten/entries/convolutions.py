@@ -2,12 +2,19 @@
 
 out[n, :, s] = sum over j of weight[:, :, j] @ x[n, :, s * stride + j * dilation]
 
+Where kernels lie beside each other (the stride is the kernel), as in patches of images, `x` is cut
+into them: one product, and nothing is read twice. Of kernels with many places, those along the last
+axis are joined to the channels, some at a time: the terms of the sum grow with the root of their
+number, and so do the copies of `x`.
+
 Sums of 16-bit floats are made in f32 and rounded once, as torch does.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from operator import add
@@ -17,9 +24,10 @@ from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.dot import matmul
 from anyshape.frontend.builder.index import getitem
-from anyshape.frontend.builder.movement import expand_dims, moveaxis
+from anyshape.frontend.builder.movement import expand_dims, moveaxis, transpose
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.sym import Dim
+from anyshape.sym import product as product_of
 
 
 @entry("aten.convolution.default")
@@ -40,11 +48,58 @@ def convolution(
         raise NoEntryError
     stride, padding, dilation = (_each(x.ndim - 2, given) for given in (stride, padding, dilation))
     padded = assemble.pad(x, [(0, 0), (0, 0), *((width, width) for width in padding)])
-    moved = _moved(padded, weight, stride, dilation)
-    found = reduce(add, (_channels(in_wide(part), in_wide(w), groups) for part, w in moved))
+    found = _sum(in_wide(padded), in_wide(weight), stride, dilation, groups)
     if bias is not None:
         found = found + in_wide(bias).reshape((-1, *(1,) * (x.ndim - 2)))
     return cast_to(found, call.dtype)
+
+
+_MANY_PLACES = 64
+
+
+def _sum(
+    x: Tensor, weight: Tensor, stride: Sequence[int], dilation: Sequence[int], groups: int
+) -> Tensor:
+    taps = [int(size) for size in weight.shape[2:]]
+    if math.prod(taps) > 1 and all(
+        step == tap and (tap == 1 or apart == 1)
+        for step, tap, apart in zip(stride, taps, dilation, strict=True)
+    ):
+        flat = weight.reshape((weight.shape[0], product_of(weight.shape[1:])))
+        return _to_second(_product(_patches(x, taps), flat, groups))
+    terms = _moved(x, weight, stride, dilation)
+    if math.prod(taps) > _MANY_PLACES:
+        terms = _joined(x, weight, stride, dilation)
+    return reduce(add, (_channels(part, matrix, groups) for part, matrix in terms))
+
+
+def _patches(x: Tensor, taps: Sequence[int]) -> Tensor:
+    """[n, channels, size * tap, …] to [n, size, …, channels * taps]; what is left over is cut."""
+    rank, counts = len(taps), [size // tap for size, tap in zip(x.shape[2:], taps, strict=True)]
+    pairs = list(zip(counts, taps, strict=True))
+    whole = getitem(x, (..., *(slice(0, count * tap) for count, tap in pairs)))
+    sizes = tuple(part for pair in pairs for part in pair)
+    apart = whole.reshape((*x.shape[:2], *sizes))
+    order = (0, *range(2, 2 + 2 * rank, 2), 1, *range(3, 3 + 2 * rank, 2))
+    return transpose(apart, order).reshape((x.shape[0], *counts, x.shape[1] * math.prod(taps)))
+
+
+def _joined(
+    x: Tensor, weight: Tensor, stride: Sequence[int], dilation: Sequence[int]
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """As `_moved`, with several places of the last axis as one that has more channels."""
+    taps = [int(size) for size in weight.shape[2:]]
+    count = min(taps[-1], math.isqrt(math.prod(taps)))
+    steps = _steps(x, taps, stride, dilation)[-1:]
+    for first in range(0, taps[-1], count):
+        places = range(first, min(first + count, taps[-1]))
+        parts = [_met(x, steps, (place,)) for place in places]
+        joined = assemble.stack(parts, 2)
+        joined = joined.reshape((x.shape[0], x.shape[1] * len(parts), *joined.shape[3:]))
+        some = getitem(weight, (..., slice(places[0], places[-1] + 1)))
+        last = moveaxis(some, -1, 2)  # beside the channels
+        matrices = last.reshape((weight.shape[0], weight.shape[1] * len(parts), *taps[:-1], 1))
+        yield from _moved(joined, matrices, (*stride[:-1], 1), (*dilation[:-1], 1))
 
 
 def _each(rank: int, given: Sequence[int]) -> Sequence[int]:
@@ -87,18 +142,54 @@ for _name in ("conv1d", "conv2d", "conv3d"):
     TABLE[f"aten.{_name}.default"] = TABLE[f"aten.{_name}.padding"] = _convolution
 
 
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """How a kernel goes along one axis. All its places meet `count` elements: the same dim for
+    each, so that nothing has to be proven about the terms of a sum."""
+
+    count: Dim
+    stride: int
+    dilation: int
+
+    @staticmethod
+    def along(size: Dim, taps: int, stride: int, dilation: int) -> _Steps:
+        reach = dilation * (taps - 1)
+        why = f"convolution: the kernel reaches over {reach + 1} places, and the input has {size}"
+        active().require(Dim.of(reach) < size, why)
+        return _Steps((size - reach - 1) // stride + 1, stride, dilation)
+
+    def start(self, place: int) -> Dim:
+        return Dim.of(self.dilation * place)
+
+    def stop(self, place: int) -> Dim:
+        return self.start(place) + (self.count - 1) * self.stride + 1
+
+
+def _steps(
+    x: Tensor, taps: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> list[_Steps]:
+    axes = zip(x.shape[2:], taps, stride, dilation, strict=True)
+    return [_Steps.along(*axis) for axis in axes]
+
+
+def _met(x: Tensor, steps: Sequence[_Steps], place: Sequence[int]) -> Tensor:
+    """What a place of the kernel meets of the last axes of `x`."""
+    whole = x.ndim - len(steps)
+    pairs = list(zip(steps, place, strict=True))
+    starts = (*(Dim.of(0),) * whole, *(each.start(tap) for each, tap in pairs))
+    stops = (*x.shape[:whole], *(each.stop(tap) for each, tap in pairs))
+    strides = (*(1,) * whole, *(each.stride for each in steps))
+    return active().emit("slice", x, starts=starts, stops=stops, steps=strides)
+
+
 def _moved(
     x: Tensor, weight: Tensor, stride: Sequence[int], dilation: Sequence[int]
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """For each place of the kernel, what it meets of `x`, and its matrix of weights."""
     taps = [int(size) for size in weight.shape[2:]]
-    reach = [step * (count - 1) for step, count in zip(dilation, taps, strict=True)]
-    ends = [size - far for size, far in zip(x.shape[2:], reach, strict=True)]
+    steps = _steps(x, taps, stride, dilation)
     for place in product(*map(range, taps)):
-        starts = [step * tap for step, tap in zip(dilation, place, strict=True)]
-        spans = zip(starts, ends, stride, strict=True)
-        part = getitem(x, (..., *(slice(start, end + start, step) for start, end, step in spans)))
-        yield part, getitem(weight, (slice(None), slice(None), *place))
+        yield _met(x, steps, place), getitem(weight, (slice(None), slice(None), *place))
 
 
 def _channels(x: Tensor, weight: Tensor, groups: int) -> Tensor:
@@ -106,8 +197,19 @@ def _channels(x: Tensor, weight: Tensor, groups: int) -> Tensor:
     outside, inside = weight.shape
     if inside == 1 and outside == groups:
         return x * weight.reshape((groups, *(1,) * (x.ndim - 2)))
-    last = moveaxis(x, 1, -1)
-    apart = last.reshape((*last.shape[:-1], groups, 1, inside))
+    return _to_second(_product(moveaxis(x, 1, -1), weight, groups))
+
+
+def _product(x: Tensor, weight: Tensor, groups: int) -> Tensor:
+    """[…, in] and [out, in / groups] to […, out]."""
+    if groups == 1:
+        return matmul(x, weight.T)
+    outside, inside = weight.shape
+    apart = x.reshape((*x.shape[:-1], groups, 1, inside))
     per_group = weight.reshape((groups, outside // Dim.of(groups), inside))
-    found = matmul(apart, moveaxis(per_group, 1, 2)) if groups > 1 else matmul(last, weight.T)
-    return moveaxis(found.reshape((*last.shape[:-1], outside)), -1, 1)
+    return matmul(apart, moveaxis(per_group, 1, 2)).reshape((*x.shape[:-1], outside))
+
+
+def _to_second(x: Tensor) -> Tensor:
+    """Channels where torch has them."""
+    return moveaxis(x, -1, 1)

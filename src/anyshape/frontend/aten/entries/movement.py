@@ -206,10 +206,25 @@ def slice_scatter(
 
 @entry("aten.constant_pad_nd.default")
 def constant_pad(call: Call, x: Tensor, pad: Sequence[Size], value: ArrayLike = 0) -> Tensor:
-    """Pairs of widths, the last axis first."""
+    """Pairs of widths, the last axis first. A negative one cuts."""
     widths = [(Dim.of(pad[i]), Dim.of(pad[i + 1])) for i in range(0, len(pad), 2)]
     if any((width.constant or 0) < 0 for pair in widths for width in pair):
         raise NoEntryError  # it cuts elements off
     none = (Dim.of(0), Dim.of(0))
     pairs = [none] * (x.ndim - len(widths)) + widths[::-1]
-    return assemble.pad(x, pairs, call.held(value))
+    for axis, (low, high) in enumerate(pairs):
+        x = without_edges(x, axis, low, high)
+    kept = [(low + cut_by(low), high + cut_by(high)) for low, high in pairs]
+    return assemble.pad(x, kept, call.held(value))
+
+
+def without_edges(x: Tensor, axis: int, low: Dim, high: Dim) -> Tensor:
+    """What negative widths of a pad leave of a tensor."""
+    first, last = cut_by(low), cut_by(high)
+    whole = first == 0 and last == 0
+    return x if whole else assemble.cut(x, axis, first, x.shape[axis] - last)
+
+
+def cut_by(width: Dim) -> Dim:
+    """How much a negative width cuts."""
+    return -width if width.constant is not None and width.constant < 0 else Dim.of(0)

@@ -1,0 +1,66 @@
+"""Convolutions with many places in their kernels, and such that lie beside each other: right at all
+sizes, and few products, so that they compile in seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import anyshape as ash
+from anyshape.base.errors import FactViolationError
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
+
+
+def products(model: Any) -> int:
+    return sum(node.op.name == "dot" for node in model.executable.source.nodes())
+
+
+def check(layer: Any, channels: int, sizes: list[tuple[int, ...]], most: int) -> None:
+    """Compiled at the first of `sizes`; `most` products are allowed."""
+    names: tuple[Any, ...] = ("n", None, *"hwd"[: len(sizes[0])])
+    example = torch.randn(2, channels, *sizes[0])
+    model = ash.compile(layer.eval(), (example,), axes={"input": names})
+    assert 0 < products(model) <= most
+    with torch.no_grad():
+        for batch, size in zip((1, 3, 0), (*sizes, sizes[0]), strict=False):
+            x = torch.randn(batch, channels, *size)
+            torch.testing.assert_close(model(x), layer(x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("groups", "padding"), [(1, 0), (3, 2)])
+def test_patches_of_images(groups: int, padding: int) -> None:
+    layer = torch.nn.Conv2d(3, 6, 16, 16, padding=padding, groups=groups)
+    check(layer, 3, [(64, 48), (37, 95)], 1)
+
+
+def test_patches_that_are_not_square() -> None:
+    check(torch.nn.Conv2d(3, 4, (2, 3), (2, 3)), 3, [(6, 9), (7, 5), (2, 3)], 1)
+    check(torch.nn.Conv3d(2, 4, (2, 1, 4), (2, 1, 4)), 2, [(4, 3, 8), (5, 1, 4)], 1)
+    check(torch.nn.Conv1d(2, 4, 300, 300, bias=False), 2, [(900,), (301,)], 1)
+
+
+def test_a_gap_between_places_is_no_patch() -> None:
+    check(torch.nn.Conv1d(2, 4, 2, 2, dilation=2), 2, [(9,), (3,)], 2)
+
+
+def test_kernels_with_many_places() -> None:
+    check(torch.nn.Conv2d(2, 4, (9, 11), (2, 3), dilation=(1, 2)), 2, [(24, 40), (9, 21)], 18)
+    check(torch.nn.Conv1d(4, 4, 70, 3, padding=7, groups=4), 4, [(240,), (70,)], 9)
+
+
+def test_a_kernel_that_is_larger_than_its_input() -> None:
+    layer = torch.nn.Conv1d(2, 3, 4)
+    model = ash.compile(layer, (torch.randn(2, 2, 9),), axes={"input": ("n", None, "t")})
+    with pytest.raises(FactViolationError) as caught:
+        model(torch.randn(2, 2, 3))
+    assert "'3 < t' does not hold for t=3" in str(caught.value)
+    assert "the kernel reaches over 4 places, and the input has t" in str(caught.value)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_valid_padding(rank: int) -> None:
+    kind: Any = (torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)[rank - 1]
+    check(kind(2, 3, 2, padding="valid"), 2, [(5,) * rank, (2,) * rank], 2**rank)

@@ -1,0 +1,57 @@
+"""Pads of every mode over axes of any size, negative widths too, against eager."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import anyshape as ash
+from anyshape.base.errors import FactViolationError
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
+
+
+class Pads(torch.nn.Module):
+    def __init__(self, widths: tuple[int, ...], mode: str) -> None:
+        super().__init__()
+        self.widths, self.mode = widths, mode
+
+    def forward(self, x: Any) -> Any:
+        return torch.nn.functional.pad(x, self.widths, self.mode)
+
+
+CASES = [(mode, (2, 1, 0, 3)) for mode in ("circular", "reflect", "replicate", "constant")]
+CASES += [(mode, (-1, 2, 1, -2)) for mode in ("reflect", "replicate", "constant")]
+
+
+@pytest.mark.parametrize(("mode", "widths"), CASES)  # torch exports no circular pad that cuts
+def test_modes(mode: str, widths: tuple[int, ...]) -> None:
+    layer = Pads(widths, mode)
+    axes = {"x": ("n", None, "h", "w")}
+    model = ash.compile(layer, (torch.randn(2, 3, 5, 7),), axes=axes)
+    for n, h, w in ((1, 4, 4), (2, 9, 5), (0, 5, 6)):
+        x = torch.randn(n, 3, h, w)
+        if n or mode == "constant":  # torch refuses no images for the others
+            assert torch.equal(model(x), layer(x))
+
+
+def test_further_than_torch_goes() -> None:
+    model = ash.compile(Pads((3, 0), "reflect"), (torch.randn(2, 7),), axes={"x": ("n", "t")})
+    x = torch.randn(1, 4)
+    assert torch.equal(model(x), Pads((3, 0), "reflect")(x))
+    with pytest.raises(FactViolationError) as caught:
+        model(torch.randn(1, 3))
+    assert str(caught.value).startswith("'3 < t' does not hold for t=3\n")
+    assert "a pad of 3 and 0, mode 'reflect', along axis 1, whose size is t" in str(caught.value)
+
+
+def test_circular_convolutions() -> None:
+    layer = torch.nn.Conv2d(2, 3, 3, padding=1, padding_mode="circular")
+    axes = {"input": ("n", None, "h", "w")}
+    model = ash.compile(layer, (torch.randn(2, 2, 5, 7),), axes=axes)
+    with torch.no_grad():
+        for h, w in ((1, 1), (6, 3)):
+            x = torch.randn(1, 2, h, w)
+            torch.testing.assert_close(model(x), layer(x), rtol=1e-4, atol=1e-5)
