@@ -289,3 +289,26 @@ def test_a_graph_that_falls_back_later_has_its_new_parameters(
     with pytest.warns(UserWarning, match="torch runs a graph instead of anyshape"):
         close(fast(x), module(x))
     assert compiled_graphs()[-1].executable is None
+
+
+def grid(x: Any) -> Any:
+    rows, columns = (torch.arange(size) for size in x.shape)
+    first, second = torch.meshgrid(rows, columns, indexing="ij")
+    return x + first * 10 + second
+
+
+def identity(x: Any) -> Any:
+    return torch.eye(x.shape[0]) @ x
+
+
+def flat(x: Any) -> Any:
+    return x.reshape(x.shape[0] * x.shape[1]), x.reshape(-1, 5)
+
+
+@pytest.mark.parametrize("function", [grid, identity, flat])
+@pytest.mark.parametrize("first", [0, 1, 4])
+def test_sizes_0_and_1_first_and_later(function: Any, first: int) -> None:
+    fast = compiled(function, executor="reference")
+    for rows in (first, 0, 1, 3):
+        x = torch.randn(rows, 5)
+        close(fast(x), function(x))

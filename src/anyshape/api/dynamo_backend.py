@@ -2,10 +2,10 @@
 
 Each graph that dynamo captures is compiled once for all sizes that it leaves symbolic. Parameters
 are constants of the compiled graph: they are packed at the first call, and again when one of them
-has changed. Ops that anyshape has no form of are computed by torch's own kernels, and graphs that
-need gradients are run by torch: a warning says so. What cannot be compiled for another reason is an
-error, unless `options={"fallback": True}` says that torch itself shall run such graphs; a warning
-then names the reason.
+has changed (`parameter_samples` says what is noticed). Ops that anyshape has no form of are computed
+by torch's own kernels, and graphs that need gradients are run by torch: a warning says so. What
+cannot be compiled for another reason is an error, unless `options={"fallback": True}` says that
+torch itself shall run such graphs; a warning then names the reason.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from torch._guards import TracingContext
 
 from anyshape.api.graph_calls import graph_arrays, returned_leaves
 from anyshape.api.host_ops import report_host_ops
+from anyshape.api.parameter_samples import ParameterSamples
 from anyshape.base.errors import AnyshapeError, OptionError
 from anyshape.base.fork_lock import WorkLock
 from anyshape.base.warnings import GradientsWarning
@@ -63,8 +64,13 @@ class _Compiled:
     """A graph with its parameters as they were; without an Executable torch itself runs it."""
 
     versions: tuple[tuple[int, int], ...]
+    samples: ParameterSamples
     executable: Executable | None = None
     imported: ImportedProgram | None = None
+
+    def is_for(self, versions: tuple[tuple[int, int], ...]) -> bool:
+        """Whether the parameters are still what they were: where torch counts, and elsewhere."""
+        return self.versions == versions and self.samples.unchanged()
 
 
 class DynamoGraph:
@@ -85,7 +91,7 @@ class DynamoGraph:
         return self._compiled.executable if self._compiled else None
 
     def __call__(self, *args: Any) -> Sequence[Any]:
-        compiled = self._at(tuple(_version(args[number]) for number in self._constants), args)
+        compiled = self._at(tuple([_version(args[number]) for number in self._constants]), args)
         if compiled.imported is None or compiled.executable is None:
             return self.module(*args)
         results = compiled.executable(*graph_arrays(compiled.imported.sources, args, {}))
@@ -94,31 +100,35 @@ class DynamoGraph:
     def _at(self, versions: tuple[tuple[int, int], ...], args: Sequence[Any]) -> _Compiled:
         """The graph with these parameters, compiled if they are new."""
         compiled = self._compiled
-        if compiled is not None and compiled.versions == versions:
+        if compiled is not None and compiled.is_for(versions):
             return compiled
         with self._lock:
-            if self._compiled is None or self._compiled.versions != versions:
+            if self._compiled is None or not self._compiled.is_for(versions):
                 self._compiled = self._compile(versions, args)
             return self._compiled
 
     def _compile(self, versions: tuple[tuple[int, int], ...], args: Sequence[Any]) -> _Compiled:
         constants = {number: args[number] for number in self._constants}
+        samples = ParameterSamples(list(constants.values()))  # first: they may change meanwhile
         try:
             imported = import_fx_graph(self.module, "graph", constants)
             strict = self.options.chosen.get("strict", False)
             report_host_ops(imported.graph, strict=strict, stacklevel=2)
             executable = compile_graph(imported.graph, **self.options.chosen)
-            return _Compiled(versions, executable, imported)
+            return _Compiled(versions, samples, executable, imported)
         except AnyshapeError as error:
             if not self.options.fallback:
                 raise
             warnings.warn(f"torch runs a graph instead of anyshape: {error}", stacklevel=2)
-            return _Compiled(versions)
+            return _Compiled(versions, samples)
 
 
 def _version(tensor: Any) -> tuple[int, int]:
     """Changes when a tensor's memory or, outside of inference mode, its content does."""
-    return tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version
+    try:
+        return tensor.data_ptr(), tensor._version
+    except RuntimeError:  # torch counts nothing there
+        return tensor.data_ptr(), 0
 
 
 _graphs: list[DynamoGraph] = []
