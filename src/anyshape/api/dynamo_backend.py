@@ -2,10 +2,10 @@
 
 Each graph that dynamo captures is compiled once for all sizes that it leaves symbolic. Parameters
 are constants of the compiled graph: they are packed at the first call, and again when one of them
-has changed (`parameter_samples` says what is noticed). Ops that anyshape has no form of are computed
-by torch's own kernels, and graphs that need gradients are run by torch: a warning says so. What
-cannot be compiled for another reason is an error, unless `options={"fallback": True}` says that
-torch itself shall run such graphs; a warning then names the reason.
+has changed (`parameter_samples` says what is noticed). Ops that anyshape has no form of are
+computed by torch's own kernels, and graphs that need gradients are run by torch: a warning says so.
+What cannot be compiled for another reason is an error, unless `options={"fallback": True}` says
+that torch itself shall run such graphs; a warning then names the reason.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def _writes(node: Any) -> bool:
     schema = getattr(node.target, "_schema", None)
     if schema is None or not schema.is_mutable or target_name(node) in _WRITES_NO_ELEMENT:
         return False
-    return not writes_unseen(node)
+    return target_name(node) not in TABLE or not writes_unseen(node)
 
 
 def _nodes(module: Any) -> Iterator[Any]:

@@ -35,6 +35,9 @@ def in_words_of_model(error: Exception, module: Any) -> Exception:
             " torch.cond(condition, true_fn, false_fn, operands)",
             location,
         )
+    if ".numpy() is not supported" in str(error):
+        problem = f"its Python code leaves torch for NumPy{code_at(location)}"
+        return TraceError(name, problem, "compute that part with torch's ops", location)
     if "unhashable type: non-nested SymInt" in str(error):
         return TraceError(
             name,

@@ -26,6 +26,7 @@ from anyshape.frontend.builder.dot import matmul
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.movement import expand_dims, moveaxis, transpose
 from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
 from anyshape.sym import Dim
 from anyshape.sym import product as product_of
 

@@ -208,8 +208,6 @@ def slice_scatter(
 def constant_pad(call: Call, x: Tensor, pad: Sequence[Size], value: ArrayLike = 0) -> Tensor:
     """Pairs of widths, the last axis first. A negative one cuts."""
     widths = [(Dim.of(pad[i]), Dim.of(pad[i + 1])) for i in range(0, len(pad), 2)]
-    if any((width.constant or 0) < 0 for pair in widths for width in pair):
-        raise NoEntryError  # it cuts elements off
     none = (Dim.of(0), Dim.of(0))
     pairs = [none] * (x.ndim - len(widths)) + widths[::-1]
     for axis, (low, high) in enumerate(pairs):
