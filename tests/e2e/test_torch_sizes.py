@@ -8,6 +8,8 @@ difference to the result.
 from __future__ import annotations
 
 import math
+import numbers
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -99,6 +101,27 @@ TRUTHS: dict[str, Function] = {
     "refuses odd": refuses_odd,
     "asserts": asserts_several,
 }
+
+
+def matched(x: Any) -> Any:
+    match x.shape[1]:
+        case int():
+            return x + 1
+        case _:
+            return x - 1
+
+
+TYPES: dict[str, Function] = {
+    "isinstance": lambda x: x + 1 if isinstance(x.shape[1], int) else x - 1,
+    "of several": lambda x: x + 1 if isinstance(x.shape[1] * 0.5, (str, float)) else x - 1,
+    "of a comparison": lambda x: x + 1 if isinstance(x.shape[1] > 99999, bool) else x - 1,
+    "of numbers": lambda x: x + 1 if isinstance(x.shape[1], numbers.Integral) else x - 1,
+    "class": lambda x: x + 1 if x.shape[1].__class__ is int else x - 1,
+    "type": lambda x: x + 1 if type(x.shape[1]) is int else x - 1,
+    "type is one of": lambda x: x + 1 if type(x.shape[1]) in {int, float} else x - 1,
+    "match": matched,
+}
+"""Tests of a size's type, which is `int` at any size."""
 PARTS: dict[str, Function] = {
     "number of chunks": lambda x: x * len(x.chunk(4, 1)),
     "first chunk": lambda x: x.chunk(2, 1)[0],
@@ -126,6 +149,7 @@ REFUSED: dict[str, Function] = {
     "range": lambda x: sum(x[:, i] for i in range(x.shape[1])),
     "float": lambda x: x * float(x.shape[1]),
     "ceil": lambda x: x[:, : math.ceil(x.shape[1] / 2)],
+    "real part": lambda x: x * x.shape[1].real,
 }
 ACCEPTED = {**NUMBERS, **TRUTHS, **PARTS}
 BOUNDED = ("all of a split", "last of a split", "split by a size", "one part")
@@ -171,6 +195,18 @@ def test_a_call_is_right_or_refused(name: str) -> None:
     assert list(found.values()).count(True) > 1, found
 
 
+@pytest.mark.parametrize("name", TYPES)
+def test_sizes_are_of_the_types_that_they_are_in_eager_mode(name: str) -> None:
+    assert set(outcomes(TYPES[name]).values()) == {True}
+
+
+def test_types_are_what_they_were_after_capture() -> None:
+    names = set(globals())
+    outcomes(TYPES["type"])
+    assert set(globals()) == names
+    assert "__getattribute__" not in vars(torch.SymInt)
+
+
 SOURCE = """
 import torch
 
@@ -184,8 +220,8 @@ class Model(torch.nn.Module):
 
 @pytest.mark.parametrize(
     "file",
-    ["<stdin>", "<ipython-input-1-0>", f"{TORCH_FOLDER[:-1]}vision/model.py"],
-    ids=["interpreter", "notebook", "a package beside torch"],
+    ["<stdin>", "<ipython-input-1-0>", f"{TORCH_FOLDER[:-1]}vision/model.py", "<string>"],
+    ids=["interpreter", "notebook", "a package beside torch", "a string"],
 )
 def test_wherever_a_model_is_written(file: str) -> None:
     names: dict[str, Any] = {}
@@ -193,6 +229,28 @@ def test_wherever_a_model_is_written(file: str) -> None:
     found = outcomes(names["Model"]())
     assert False not in found.values(), found
     assert found[EXAMPLE]
+
+
+def test_code_that_torch_has_generated() -> None:
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    size = graph.call_method("size", (x, 1))
+    half = graph.call_function(int, (graph.call_function(operator.mul, (size, 0.5)),))
+    graph.output(graph.call_function(torch.narrow, (x, 1, 0, half)))
+    found = outcomes(torch.fx.GraphModule({}, graph))
+    assert False not in found.values(), found
+    assert found[EXAMPLE]
+
+
+def test_what_torch_makes_of_strings_asks_for_torch() -> None:
+    """Its decompositions ask through functions in strings. If they counted, sizes were excluded."""
+
+    def function(x: Any) -> Any:
+        copy = x.clone()
+        copy[:, :1].add_(1)
+        return copy.reshape(-1).softmax(0)
+
+    assert set(outcomes(function).values()) == {True}
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -14,6 +14,8 @@ Whoever asks for a tensor's layout (`is_contiguous`) calls a function of torch t
 
 from __future__ import annotations
 
+import abc
+import functools
 import os
 import sys
 from pathlib import Path
@@ -21,15 +23,16 @@ from types import FrameType
 from typing import Any
 
 import torch
+from torch._ops import OperatorBase
 
 from anyshape.base.location import Location
 from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
 from anyshape.frontend.aten.walk import location_of
 
 _OURS = f"{Path(__file__).parents[2]}{os.sep}"
-_NOBODY = (_OURS, "<frozen ", "<string>")
-"""Code that is neither torch's nor the model's: torch itself makes functions of strings. A model
-may well be in no file: `<stdin>`, or a cell of a notebook."""
+_NOBODY = (_OURS, "<frozen ")
+"""Code that is neither torch's nor the model's. A model may well be in no file: `<stdin>`, a cell
+of a notebook, a string, or code that `torch.fx` has generated."""
 _LAYERS = (f"{TORCH_FOLDER}nn/", f"{TORCH_FOLDER}functional.py", f"{TORCH_FOLDER}_tensor.py")
 _TEXT_FOR_PEOPLE = ("/logging/__init__.py", "/warnings.py", "/traceback.py", "/unittest/mock.py")
 _ENTRIES = frozenset({"_export", "simplified"})
@@ -39,6 +42,7 @@ _FAKE = frozenset(
 )
 _OPS = f"{TORCH_FOLDER}_ops.py"
 _PROXY = f"{TORCH_FOLDER}fx/experimental/proxy_tensor.py"
+_INTERPRETER = f"{TORCH_FOLDER}fx/interpreter.py"
 _EXPORT_MODE = f"{TORCH_FOLDER}_export/non_strict_utils.py"
 
 
@@ -49,11 +53,11 @@ def asking_frame() -> FrameType | None:
     while frame is not None:
         file, name = frame.f_code.co_filename, frame.f_code.co_name
         if not file.startswith(TORCH_FOLDER):
-            if not file.startswith(_NOBODY):
+            if not file.startswith(_NOBODY) and not _is_made_by_torch(frame):
                 return frame
             if name in _ENTRIES:
                 return layer
-        elif _is_decomposition(file, name, frame):
+        elif _is_decomposition(file, name, frame) or _is_interpreted(file, name, frame):
             return layer or frame
         elif _is_op(file, name, frame):
             return layer
@@ -61,6 +65,23 @@ def asking_frame() -> FrameType | None:
             layer = layer or frame
         frame = frame.f_back
     return layer
+
+
+def _is_made_by_torch(frame: FrameType) -> bool:
+    """Whether torch made a function of a string. Models may be strings too, so that the file's name
+    does not tell: a function of torch's has names of torch's around it."""
+    if frame.f_code.co_filename != "<string>":
+        return False
+    names = frame.f_globals
+    owner = str(names.get("__name__", "")).partition(".")[0]
+    if owner == "torch" or owner.startswith("namedtuple_"):
+        return True
+    calls_only = frame.f_code.co_name == "<lambda>" and frame.f_code.co_names == ("fn",)
+    return calls_only or names.keys() >= _SYMPY_NAMES
+
+
+_SYMPY_NAMES = frozenset({"IsNonOverlappingAndDenseIndicator", "cast_symbool_to_symint_guardless"})
+"""What torch's guards on sizes are written with, as text."""
 
 
 def _is_decomposition(file: str, name: str, frame: FrameType) -> bool:
@@ -86,6 +107,13 @@ _SAME_EITHER_WAY = frozenset(
     | {"aten::to.dtype", "aten::to.device", "aten::to.dtype_layout", "aten::type_as"}
 )
 """Ops that ask whether to copy, or to multiply along one element: the result is the same."""
+
+
+def _is_interpreted(file: str, name: str, frame: FrameType) -> bool:
+    """Whether the model is a graph of torch.fx, of which torch calls one function after another."""
+    if file != _INTERPRETER or name not in ("call_function", "call_method"):
+        return False
+    return not isinstance(frame.f_locals.get("target"), OperatorBase)
 
 
 def _is_decomposed_by(frame: FrameType) -> bool:
@@ -130,7 +158,7 @@ def location_in_model(frame: FrameType) -> Location:
         file = outer.f_code.co_filename
         if outer.f_code.co_name == "run_node" and "n" in outer.f_locals:
             return location_of(outer.f_locals["n"]) or Location(file, outer.f_lineno)
-        if not file.startswith((TORCH_FOLDER, *_NOBODY)):
+        if not file.startswith((TORCH_FOLDER, *_NOBODY)) and not _is_made_by_torch(outer):
             return Location(file, outer.f_lineno)
         if outer.f_code.co_name in _ENTRIES and file.startswith(_OURS):
             break
@@ -142,3 +170,16 @@ def writes_result(frame: FrameType) -> bool:
     """Whether what a frame writes as text may matter to the model: it is no message for people."""
     file = frame.f_code.co_filename
     return not file.startswith((TORCH_FOLDER, _OURS)) and not file.endswith(_TEXT_FOR_PEOPLE)
+
+
+def is_models_own(frame: FrameType | None) -> bool:
+    """Whether the model's code is what runs there, or has Python's own library run for it."""
+    while frame is not None and frame.f_code.co_filename in _TYPE_TESTS:
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_filename.startswith((TORCH_FOLDER, _OURS)):
+        return False
+    return not _is_made_by_torch(frame)
+
+
+_TYPE_TESTS = frozenset({"<frozen abc>", abc.__file__, functools.__file__})
+"""Python's own files that test an object's type for somebody else."""

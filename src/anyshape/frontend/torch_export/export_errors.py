@@ -47,7 +47,7 @@ def in_words_of_model(error: Exception, module: Any) -> Exception:
             " axis in axes=",
             location,
         )
-    if isinstance(error, TypeError) and any(kind in str(error) for kind in _SYMBOLIC):
+    if isinstance(error, (TypeError, AttributeError)) and _is_about_sizes(error):
         problem = f"its Python code does with a size what cannot be followed{code_at(location)}"
         fix = "compute with sizes by +, -, *, // and %, compare them, or give None for that axis"
         return TraceError(name, f"{problem}: {error}", fix, location)
@@ -55,6 +55,10 @@ def in_words_of_model(error: Exception, module: Any) -> Exception:
         return error
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return TraceError(name, f"torch.export refuses it: {lines[0]}", _suggestion(lines), location)
+
+
+def _is_about_sizes(error: Exception) -> bool:
+    return any(kind in str(error) for kind in _SYMBOLIC)
 
 
 def failing_example(error: RuntimeError, module: Any) -> TraceError:

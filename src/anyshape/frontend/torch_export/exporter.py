@@ -54,6 +54,7 @@ from anyshape.frontend.torch_export.naming import (
     numbers_for_torch,
     with_fixed,
 )
+from anyshape.frontend.torch_export.number_types import number_types
 from anyshape.frontend.torch_export.questions import (
     Questions,
     SizeTakenError,
@@ -307,7 +308,7 @@ def _export(
     args, kwargs = call
     try:
         with record as asked, quiet():
-            with torch.no_grad(), any_size(), symbolic_flags(), _named(module, kwargs):
+            with _tracing(module, kwargs):
                 exported = torch.export.export(
                     module, args, kwargs, dynamic_shapes=shapes, strict=False
                 )
@@ -316,6 +317,14 @@ def _export(
         raise
     except Exception as error:
         raise in_words_of_model(error, module) from error
+
+
+@contextmanager
+def _tracing(module: Any, kwargs: Mapping[str, Any]) -> Generator[None]:
+    """Within, torch follows the model as it is in eager mode."""
+    named, types = _named(module, kwargs), number_types(module)
+    with torch.no_grad(), any_size(), symbolic_flags(), named, types:
+        yield
 
 
 @contextmanager

@@ -41,6 +41,7 @@ from anyshape.frontend.torch_export.idle_answers import (
     is_false_anyway,
     size_or_zero,
 )
+from anyshape.frontend.torch_export.number_types import number_classes
 from anyshape.frontend.torch_export.size_intervals import holds_at
 
 
@@ -100,6 +101,7 @@ def recorded_questions(
             _answers(questions, named, as_at_one),
             _symbols(questions, empty),
             *_texts(),
+            *number_classes(),
         ]
         for replacement in (*replacements, *([_shared_symbols()] if shared else [])):
             stack.enter_context(replacement)
