@@ -73,6 +73,12 @@ def reads_broadcast_size(x: Any) -> Any:
     return both.sum() + x.new_ones(both.shape[1] + 1)
 
 
+def writes_behind(x: Any) -> Any:
+    copy = x.clone()
+    copy[:, x.shape[0] - 2 :] = 0
+    return copy
+
+
 def asserts_several(x: Any) -> Any:
     assert x.shape[1] > 1
     return x + 1
@@ -137,6 +143,10 @@ PARTS: dict[str, Function] = {
     "view": lambda x: x.view(x.shape[0], 2, x.shape[1] // 2),
     "a size of two": reads_broadcast_size,
     "squeeze": lambda x: x[:, :1].squeeze(0),
+    "a bound that may be negative": lambda x: x[:, x.shape[0] - 2 :],
+    "an end that may be negative": lambda x: x[:, : x.shape[0] - 2],
+    "from the end, or all": lambda x: x[:, -x.shape[0] :],
+    "written to from a bound": writes_behind,
 }
 REFUSED: dict[str, Function] = {
     "f-string": lambda x: x * SCALES.get(f"w{x.shape[1]}", 0.0),
@@ -280,7 +290,7 @@ def guards_of_torch(function: Function) -> list[tuple[Any, dict[Any, int]]]:
             Calling(function), (torch.zeros(EXAMPLE),), dynamic_shapes=shapes, strict=False
         )
     environment = shape_environment(program)
-    (placeholder,) = (node for node in program.graph.nodes if node.op == "placeholder")
+    *_, placeholder = (node for node in program.graph.nodes if node.op == "placeholder")
     symbols = {size.node.expr: axis for axis, size in enumerate(placeholder.meta["val"].shape)}
     return [(guard.expr, symbols) for guard in environment.guards]
 

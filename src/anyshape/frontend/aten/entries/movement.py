@@ -12,7 +12,7 @@ from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.sym import Dim, NotEqual, Origin, Predicate, maximum
+from anyshape.sym import Dim, NotEqual, Origin, Predicate, maximum, minimum
 
 Bound = int | Dim | None
 
@@ -100,7 +100,18 @@ def slice_(
     call: Call, x: Tensor, dim: int = 0, start: Bound = None, end: Bound = None, step: int = 1
 ) -> Tensor:
     axis = normal_axis(dim, x.ndim)
-    return getitem(x, (*(slice(None),) * axis, slice(start, _finite(end), step)))
+    size = x.shape[axis]
+    bounds = _position(start, size), _position(_finite(end), size)
+    return getitem(x, (*(slice(None),) * axis, slice(*bounds, step)))
+
+
+def _position(bound: Bound, size: Dim) -> Bound:
+    """A bound that may be negative at some sizes counts from the end there: size is added where
+    it is less than 0."""
+    if not isinstance(bound, Dim) or active().proves(bound >= 0) or active().proves(bound < 0):
+        return bound
+    is_negative = maximum(Dim.of(0), minimum(Dim.of(1), -bound))
+    return maximum(Dim.of(0), bound + size * is_negative)
 
 
 def _finite(end: Bound) -> Bound:
@@ -198,7 +209,8 @@ def slice_scatter(
     if step != 1:
         raise NoEntryError
     axis = normal_axis(dim, x.ndim)
-    before = getitem(x, (*(slice(None),) * axis, slice(0, 0 if start is None else start)))
+    first = 0 if start is None else _position(start, x.shape[axis])
+    before = getitem(x, (*(slice(None),) * axis, slice(0, first)))
     stop = before.shape[axis] + source.shape[axis]
     after = assemble.cut(x, axis, stop, x.shape[axis])
     return assemble.concat([before, call.operand(source), after], axis)
