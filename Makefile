@@ -16,7 +16,7 @@ requirements = $(PY) -c 'import tomllib; \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test demo lint unit format fuzz fuzz-native fuzz-groups fuzz-numpy sanitize bench soak wheel clean
+.PHONY: help test demo lint unit format fuzz fuzz-native fuzz-groups fuzz-numpy fuzz-torch sanitize bench soak wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -50,6 +50,9 @@ fuzz-groups: $(VENV)/.test-deps  ## random fusion groups: compiled against inter
 
 fuzz-numpy: $(VENV)/.test-deps  ## random programs: compiled against NumPy
 	$(PY) -m tests.fuzz.against_numpy --programs 5000 --jobs $(JOBS) --shrink $(ARGS)
+
+fuzz-torch: $(VENV)/.test-deps  ## random torch modules: captured at one size against eager at others
+	$(PY) -W ignore -m tests.fuzz.torch_modules --modules 2000 --jobs $(JOBS) --shrink $(ARGS)
 
 # What many threads do, from Python.
 SANITIZED_TESTS := $(addprefix tests/unit/, runtime/test_threads.py runtime/test_threads_limits.py \
