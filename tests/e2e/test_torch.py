@@ -449,3 +449,19 @@ def test_captures_wait_for_each_other() -> None:
     second.join()
     assert seen[0] == "slow"
     assert seen[-1] == "quick"
+
+
+class ReturnsWhatItWrote(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        x.add_(1)
+        return x
+
+
+def test_an_input_that_is_written_to_and_returned() -> None:
+    """The result is in no memory but its own, unlike in eager mode."""
+    fast = ash.compile(ReturnsWhatItWrote(), (torch.zeros(3),), axes={"x": ("n",)})
+    x = torch.zeros(4)
+    result = fast(x)
+    assert torch.equal(result, torch.ones(4))
+    assert torch.equal(x, torch.ones(4))
+    assert result.data_ptr() != x.data_ptr()

@@ -90,6 +90,7 @@ NUMBERS: dict[str, Function] = {
     "int of a root": lambda x: x[:, : int(x.shape[1] ** 0.5)],
     "a float compared": lambda x: x + 1 if x.shape[1] / 2 > 3.5 else x - 1,
     "sorted": lambda x: x * sorted([x.shape[1], 5])[0],
+    "an op's number": lambda x: torch.linspace(0, 1, x.shape[1] // 2),
     "text of a quotient": lambda x: x * len(f"{x.shape[1] // 3} of {x.shape[1] // 4}"),
 }
 TRUTHS: dict[str, Function] = {
@@ -147,6 +148,7 @@ PARTS: dict[str, Function] = {
     "an end that may be negative": lambda x: x[:, : x.shape[0] - 2],
     "from the end, or all": lambda x: x[:, -x.shape[0] :],
     "written to from a bound": writes_behind,
+    "a kernel that must fit": lambda x: torch.conv1d(x[:, None], torch.ones(1, 1, 3)),
 }
 REFUSED: dict[str, Function] = {
     "f-string": lambda x: x * SCALES.get(f"w{x.shape[1]}", 0.0),

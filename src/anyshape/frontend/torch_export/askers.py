@@ -67,6 +67,21 @@ def asking_frame() -> FrameType | None:
     return layer
 
 
+def taking_frame() -> FrameType | None:
+    """The frame of the model's code for which a size becomes a number, may be by an op: one that
+    takes no symbolic sizes (`linspace`) is recorded with that number."""
+    frame = asking_frame()
+    outer: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is None and outer is not None:
+        file, name = outer.f_code.co_filename, outer.f_code.co_name
+        if name in _ENTRIES and file.startswith(_OURS):
+            return None
+        if is_models_own(outer):
+            frame = outer
+        outer = outer.f_back
+    return frame
+
+
 def _is_made_by_torch(frame: FrameType) -> bool:
     """Whether torch made a function of a string. Models may be strings too, so that the file's name
     does not tell: a function of torch's has names of torch's around it."""

@@ -7,8 +7,8 @@ torch answers with the sizes of the example, and what it records depends on the 
     f"{seq}"               the number that seq is
 
 torch keeps some of them as guards, not all: what ranges or earlier guards decide it does not, nor
-what it prints. So they are noted here, where they are asked, with the line. Questions that ops ask
-about themselves do not count (see `askers`).
+what it prints. So they are noted here, where they are asked, with the line. Truths that ops ask for
+themselves do not count (see `askers`).
 
 A size of torch is a positive symbol, for which torch takes `n == 0` as False without asking. While
 questions are recorded, sizes may be 0.
@@ -32,6 +32,7 @@ from anyshape.base.location import Location
 from anyshape.frontend.torch_export.askers import (
     asking_frame,
     location_in_model,
+    taking_frame,
     writes_result,
 )
 from anyshape.frontend.torch_export.fixing_ops import FixingOp, fixing_op
@@ -119,7 +120,7 @@ def _answers(questions: Questions, named: bool, as_at_one: str | None) -> Any:
             return own(self, node, *args, **kwargs)
         known = len(self.replacements)
         answer = own(self, node, *args, **kwargs)
-        frame = asking_frame()
+        frame = asking_frame() if node.pytype is bool else taking_frame()
         if len(self.replacements) != known:
             chooses = frame is not None and node.pytype is bool
             _note_fixed(questions, self.replacements, chooses=chooses)

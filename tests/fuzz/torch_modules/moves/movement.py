@@ -6,7 +6,6 @@ from tests.fuzz.torch_modules.generator import Generator
 from tests.fuzz.torch_modules.moves.numbers import number, size_of
 
 VIEWS = (
-
     "{v}.transpose({d}, {e})", "{v}.unsqueeze({d})", "{v}.squeeze({d})", "{v}.squeeze()",
     "{v}.flatten()", "{v}.reshape(-1)", "{v}.reshape({v}.shape)", "{v}.movedim({d}, 0)",
     "{v}[None]", "{v}[..., None]", "{v}.unsqueeze(0).expand(2, *{v}.shape)", "{v}.flatten(0, {p})",
@@ -18,7 +17,6 @@ VIEWS = (
     "{v}.reshape(1, -1, 1)", "{v}.T if {v}.dim() == 2 else {v}",
 )  # fmt: skip
 PARTS = (
-
     "{v}.chunk(2, {d})[0]", "{v}.chunk(3, {d})[-1]", "{v}.split(2, {d})[0]",
     "{v}.split(2, {d})[-1]", "{v}.tensor_split(3, {d})[1]",
     "torch.cat(list({v}.split(3, {d}))[::-1], {d})", "{v}.select({d}, 0)", "{v}.select({d}, -1)",
@@ -29,7 +27,6 @@ PARTS = (
     "{v}.split([{s} // 2, {s} - {s} // 2], {d})[1]", "{v}.chunk({s}, {d})[0]",
 )  # fmt: skip
 SLICES = (
-
     "{v}[:{a}]", "{v}[{a}:]", "{v}[..., :{a}]", "{v}[..., -{a}:]", "{v}[1:]", "{v}[..., ::2]",
     "{v}[:-1]", "{v}[-1:]", "{v}[0]", "{v}[-1]", "{v}[..., 0]", "{v}[1:{a}]", "{v}[{a}:{a} + 2]",
     "{v}[..., 1::2]", "{v}[..., {a} - 2:]", "{v}[:{a}, ...]", "{v}[None, ..., -1]",
@@ -45,7 +42,6 @@ JOINS = (
     "{v}.expand({a}, *{v}.shape)", "{v}.unsqueeze({d}).repeat_interleave({a}, {d})",
 )  # fmt: skip
 INDEXED = (
-
     "{v}.index_select({d}, torch.arange({s}).flip(0))", "{v}[torch.arange({v}.shape[0]) // 2]",
     "{v}.gather({d}, {v}.argsort({d}, stable=True))", "{v}.tril()", "{v}.triu(1)",
     "torch.take_along_dim({v}, {v}.argsort({d}, stable=True), {d})", "{v}.cumsum({d})[..., -1]",

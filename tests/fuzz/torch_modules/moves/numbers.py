@@ -5,20 +5,17 @@ from __future__ import annotations
 from tests.fuzz.torch_modules.generator import Generator
 
 ARITHMETIC = (
-
     "{a} // 2", "{a} // 3 + 1", "{a} % 3", "{a} * 2", "{a} + 1", "{a} - 1", "{a} + {b}",
     "{a} * {b}", "max({a}, {b})", "min({a}, 4)", "max({a} - 2, 0)", "min({a}, {b})",
     "-(-{a} // 2)", "abs({a} - {b})", "{a} - {a} % 2", "({a} + 3) // 4 * 4", "{a} ** 2",
     "sum(({a}, {b}))", "{a} if {a} < {b} else {b}",
 )  # fmt: skip
 THROUGH_FLOATS = (
-
     "int({a} * 0.5)", "int({a} / 2)", "math.ceil({a} / 2)", "math.floor({a} / 3)",
     "int({a} ** 0.5)", "round({a} / 4)", "int(math.sqrt({a}))", "math.trunc({a} * 0.25)",
     "int(float({a}) * 0.75)", "math.isqrt({a})", "int(math.log2({a} + 1))",
 )  # fmt: skip
 TAKEN = (
-
     "divmod({a}, 3)[1]", "len(range({a}))", "len(f'{{{a}}}')", "hash({a}) % 5",
     "({a}).bit_length()", "operator.index({a}) + 1", "len([0] * {a})", "[3, 1, 2][{a} % 3]",
     "{{4: 2, 6: 3}}.get({a}, 1)", "pow({a}, 2)", "int(str({a}))", "len(str({a}))",
@@ -29,12 +26,10 @@ TAKEN = (
     "min(*[{a}, {b}])", "max([{a}, 2], key=lambda i: -i)", "len(({a},) * 2)", "int({a}.real)",
 )  # fmt: skip
 FLOATS = (
-
     "math.sqrt({a})", "{a} ** 0.5", "float({a})", "{a} / 2", "math.log({a} + 1)", "1 / ({a} + 1)",
     "{a} * 0.5", "({a} + 1) ** -0.5", "math.sqrt({a} * {b})", "{a} / ({b} + 1)",
 )  # fmt: skip
 CONDITIONS = (
-
     "{a} > 4", "{a} < {b}", "{a} % 2", "{a} % 2 == 0", "not {a} % 2", "{a} == {b}", "{a} == 1",
     "{a} != 0", "{a}", "not {a}", "2 < {a} < 9", "{a} <= {b} < 20", "{a} > 2 and {b} > 2",
     "{a} > 6 or {b} % 2", "{a} in (2, 4)", "{a} * {b} > 20", "{a} // 2 >= {b} - 3",

@@ -6,7 +6,6 @@ from tests.fuzz.torch_modules.generator import Generator
 from tests.fuzz.torch_modules.moves.numbers import number, real, size_of
 
 UNARY = (
-
     "torch.tanh({v})", "{v}.sigmoid()", "F.relu({v})", "F.gelu({v})", "F.silu({v})", "-{v}",
     "{v} * 0.5 + 1", "{v}.abs()", "{v}.clamp(-1, 1)", "{v}.tanh().exp()", "{v}.sin()",
     "{v}.square()", "({v} > 0).float()", "{v}.round()", "1 - {v}", "{v}.clone()",
@@ -18,26 +17,22 @@ UNARY = (
     "torch.rsqrt({v}.abs() + 1)", "{v} ** 2",
 )  # fmt: skip
 BINARY = (
-
     "{v} + {w}", "{v} * {w}", "{v} - {w}", "torch.maximum({v}, {w})", "{v} / ({w}.abs() + 1)",
     "torch.where({v} > {w}, {v}, {w})", "({v} < {w})", "torch.min({v}, {w})", "({v} == {w})",
     "torch.add({v}, {w}, alpha=2)", "{v}.expand_as({w}) * 2", "{w}.lerp({v}, 0.25)",
     "torch.addcmul({v}, {w}, {v})", "{v} * ({w} > 0)", "torch.broadcast_tensors({v}, {w})[0] + 1",
 )  # fmt: skip
 ALL_OF = (
-
     "{v}.sum()", "{v}.mean()", "{v}.amax()", "{v}.norm()", "{v}.std()", "{v}.max()", "{v}.any()",
     "({v} > 0).sum()", "{v}.argmax()", "{v}.prod()", "{v}.count_nonzero()", "({v} == {v}).all()",
 )  # fmt: skip
 ALONG = (
-
     "{v}.sum({d})", "{v}.mean({d}, keepdim=True)", "{v}.amax({d})", "{v}.amin({d}, keepdim=True)",
     "{v}.var({d})", "{v}.std({d}, unbiased=False)", "{v}.logsumexp({d})", "{v}.norm(dim={d})",
     "{v}.argmax({d})", "{v}.max({d})[0]", "{v}.min({d}).values", "({v} > 0).any({d})",
     "{v}.prod({d})", "({v} > 0).sum({d}, keepdim=True)", "({v} >= 0).all({d})",
 )  # fmt: skip
 KEEPING = (
-
     "{v}.softmax({d})", "{v}.log_softmax({d})", "{v}.cumsum({d})", "F.normalize({v}, dim={d})",
     "{v} - {v}.mean({d}, keepdim=True)", "{v}.sort({d}, stable=True)[0]", "{v}.flip({d})",
     "{v}.sort(dim={d}, descending=True).values", "{v} / ({v}.abs().sum({d}, keepdim=True) + 1)",

@@ -7,14 +7,12 @@ from tests.fuzz.torch_modules.moves.numbers import number
 from tests.fuzz.torch_modules.program import Statement
 
 WHOLE = (
-
     "{v}.add_(1)", "{v}.mul_(0.5)", "{v}.copy_({v} * 2)", "{v}.clamp_(min=0)", "{v} += 1",
     "{v} *= {w}", "{v}.masked_fill_({v} > 0.5, 0.0)", "{v}.add_({w})", "{v}.copy_({w})",
     "{v}.neg_()", "{v}.tanh_()", "{v}.fill_(2.0)", "{v}.zero_()", "{v}.sub_({v}.mean())",
     "{v}.relu_()",
 )  # fmt: skip
 PARTS = (
-
     "{v}[0] = 1.0", "{v}[..., 0] = 2.0", "{v}[:{a}] = 0.0", "{v}[..., :{a}] = -1.0",
     "{v}[1:] += 1.0", "{v}[..., -1] *= 3.0", "{v}[::2] = 0.5",
     "{v}[..., 1:] = {v}[..., :-1].clone()", "{v}[{v} > 1] = 0.0", "{v}[:1].add_(2)",
