@@ -87,6 +87,7 @@ def asserts_several(x: Any) -> Any:
 NUMBERS: dict[str, Function] = {
     "int of a product": lambda x: x[:, : int(x.shape[1] * 0.5)],
     "int of a quotient": lambda x: x[:, : int(x.shape[1] / 2)],
+    "ceil": lambda x: x[:, : math.ceil(x.shape[1] / 2)],
     "int of a root": lambda x: x[:, : int(x.shape[1] ** 0.5)],
     "a float compared": lambda x: x + 1 if x.shape[1] / 2 > 3.5 else x - 1,
     "sorted": lambda x: x * sorted([x.shape[1], 5])[0],
@@ -160,7 +161,6 @@ REFUSED: dict[str, Function] = {
     "divmod": lambda x: x[:, : divmod(x.shape[1], 4)[1]],
     "range": lambda x: sum(x[:, i] for i in range(x.shape[1])),
     "float": lambda x: x * float(x.shape[1]),
-    "ceil": lambda x: x[:, : math.ceil(x.shape[1] / 2)],
     "real part": lambda x: x * x.shape[1].real,
 }
 ACCEPTED = {**NUMBERS, **TRUTHS, **PARTS}
