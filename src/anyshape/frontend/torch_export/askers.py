@@ -69,17 +69,32 @@ def asking_frame() -> FrameType | None:
 
 def taking_frame() -> FrameType | None:
     """The frame of the model's code for which a size becomes a number, may be by an op: one that
-    takes no symbolic sizes (`linspace`) is recorded with that number."""
+    takes no symbolic sizes (`linspace`) is recorded with that number. The number of an op's results
+    is the matter of its entry."""
     frame = asking_frame()
     outer: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is None and outer is not None:
         file, name = outer.f_code.co_filename, outer.f_code.co_name
-        if name in _ENTRIES and file.startswith(_OURS):
+        if (name in _ENTRIES and file.startswith(_OURS)) or _counts_parts(outer):
             return None
         if is_models_own(outer):
             frame = outer
         outer = outer.f_back
     return frame
+
+
+def _counts_parts(frame: FrameType) -> bool:
+    """Whether torch calls an op there that gives as many tensors as sizes say."""
+    if not frame.f_code.co_filename.startswith(TORCH_FOLDER):
+        return False
+    called = frame.f_locals.get("func", frame.f_locals.get("self"))
+    name = getattr(called, "__name__", "") if callable(called) else ""
+    return isinstance(name, str) and name.partition(".")[0] in _WITH_PARTS
+
+
+_WITH_PARTS = frozenset(
+    {"split", "split_with_sizes", "chunk", "tensor_split", "unbind", "unsafe_split"}
+)
 
 
 def _is_made_by_torch(frame: FrameType) -> bool:
