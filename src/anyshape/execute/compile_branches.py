@@ -33,7 +33,7 @@ def compile_branches(
     source: BranchedGraphs, options: Options | None = None, **chosen: Unpack[CompileKeywords]
 ) -> BranchedExecutable:
     """Compiles each graph as `compile_graph` does. They share what is kept of results."""
-    cache = chosen.get("result_cache")
+    cache = CompileOptions.of(**chosen).result_cache
     if isinstance(cache, int):
         chosen["result_cache"] = ResultCache(cache)
     executables = [compile_graph(graph, options, **chosen) for graph in source.graphs]

@@ -17,10 +17,11 @@ def double(x: ash.f32["n"]):
 
 
 def test_keywords_and_fields_are_the_same():
+    """Bytes may be given as text with a unit."""
     hints = get_type_hints(CompileOptions)
-    assert get_type_hints(CompileKeywords) == {
-        f.name: hints[f.name] for f in fields(CompileOptions)
-    }
+    options = {field.name: hints[field.name] for field in fields(CompileOptions)}
+    texts = {name: options[name] | str for name in ("memory_limit", "result_cache")}
+    assert get_type_hints(CompileKeywords) == {**options, **texts}
 
 
 CHOSEN = [

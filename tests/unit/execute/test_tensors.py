@@ -68,13 +68,13 @@ def test_results_own_their_memory() -> None:
 def test_results_are_not_copied_for_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     executable = copy_of("bfloat16")
     made: list[Any] = []
-    run = executable._run
+    run = executable.run_checked
 
     def kept(arrays: Any) -> Any:
         made.extend(run(arrays))
         return tuple(made)
 
-    monkeypatch.setattr(executable, "_run", kept)
+    monkeypatch.setattr(executable, "run_checked", kept)
     results = executable(torch.ones(2, 3, dtype=torch.bfloat16))
     assert [t.data_ptr() for t in results] == [array.ctypes.data for array in made]
 

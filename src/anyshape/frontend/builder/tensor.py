@@ -30,6 +30,9 @@ _UFUNCS: dict[str, Callable[..., Tensor]] = {
 } | FUNCTIONS | {
     "remainder": elementwise.mod, "absolute": elementwise.abs, "rint": elementwise.round,
     "matmul": dot.matmul, "invert": elementwise.bitwise_not,
+} | {
+    f"arc{name[1:]}": FUNCTIONS[name]  # as NumPy calls them
+    for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh")
 }  # fmt: skip
 
 

@@ -224,6 +224,7 @@ case("aten.unbind.int", X)(
 )
 add("aten.slice_scatter.default", (X, Input(("n", 2))), 1, 1, 3)
 add("aten.constant_pad_nd.default", (Input((5, 3, 4)),), [1, 2, 0, 1], 0.5)
+add("aten.pad.default", (Input(("n", 3, 4)),), [1, 2], "reflect")
 
 # --- indexing and order ---------------------------------------------------------------------------
 
@@ -470,6 +471,16 @@ case(
 )(lambda *tensors: aten.batch_norm.default(*tensors, False, 0.1, 1e-5, False))
 
 # Entries that need bodies, or a package beside torch: tests/e2e/test_torch*.py has them.
-ELSEWHERE = frozenset(
-    {"cond", "while_loop", "scan", "map_impl", "transformers.grouped_mm_fallback.default"}
+# --- into new memory ------------------------------------------------------------------------------
+
+case("aten.relu_.default", X)(lambda x: aten.relu_.default(aten.clone.default(x)))
+case("aten.masked_fill_.Scalar", X, B)(
+    lambda x, b: aten.masked_fill_.Scalar(aten.clone.default(x), b, 2.5)
 )
+case("aten.add_.Tensor", X, Y)(lambda x, y: aten.add_.Tensor(aten.clone.default(x), y))
+case("aten.mul_.Tensor", X, Y)(lambda x, y: aten.mul_.Tensor(aten.clone.default(x), y))
+
+ELSEWHERE = frozenset(
+    {"cond", "while_loop", "scan", "map_impl", "transformers.grouped_mm_fallback.default",
+     "aten._native_batch_norm_legit_functional.default"}  # it is refused
+)  # fmt: skip
