@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.errors.messages import message_of
 
 import anyshape as ash
 from anyshape.base.errors import (
@@ -36,13 +37,6 @@ def plus(x: Any) -> Any:
 
 plus.__annotations__["x"] = ash.f32["a", 3]
 GRAPH = ash.jit(plus).graph
-
-
-def message_of(error: type[AnyshapeError], action: Callable[[], object]) -> str:
-    with pytest.raises(error) as caught:
-        action()
-    assert type(caught.value) is error
-    return str(caught.value)
 
 
 # --- options --------------------------------------------------------------------------------------

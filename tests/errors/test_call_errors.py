@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.errors.messages import message_of
 
 import anyshape as ash
 from anyshape.base.errors import (
-    AnyshapeError,
     AxisRangeError,
     BindingNamesError,
     DimError,
@@ -29,13 +29,6 @@ from anyshape.execute import EXECUTORS
 @ash.jit
 def pair(x: ash.f32["n", 3], y: ash.f32["n", 3]):
     return x + y
-
-
-def message_of(error: type[AnyshapeError], action: Callable[[], object]) -> str:
-    with pytest.raises(error) as caught:
-        action()
-    assert type(caught.value) is error
-    return str(caught.value)
 
 
 def call(executor: Any, *arrays: Any) -> Callable[[], object]:

@@ -9,15 +9,15 @@ import logging
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
+from tests.errors.messages import line_marked, message_of
 
 import anyshape as ash
 from anyshape.base.errors import (
-    AnyshapeError,
     AxisDeclarationError,
     DimMismatchError,
     InputError,
@@ -29,17 +29,7 @@ from anyshape.base.errors import (
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
 
 
-def message_of(error: type[AnyshapeError], action: Callable[[], object]) -> str:
-    with pytest.raises(error) as caught:
-        action()
-    assert type(caught.value) is error
-    return str(caught.value)
-
-
-def line(mark: str) -> str:
-    lines = Path(__file__).read_text().splitlines()
-    number = next(i for i, text in enumerate(lines, 1) if text.endswith(f"# {mark}"))
-    return f"{__file__}:{number}"
+line = partial(line_marked, __file__)
 
 
 def capturing(module: Any, *inputs: Any, **axes: Any) -> Callable[[], object]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.errors.messages import message_of
 
 import anyshape.ops  # noqa: F401  fills the registry
 from anyshape.base import errors
@@ -42,13 +42,6 @@ from anyshape.base.location import Location
 from anyshape.ir import Builder, Graph, evaluate, parse, verify
 from anyshape.ir.types import f32, i64
 from anyshape.sym import Axis, Facts
-
-
-def message_of(error: type[AnyshapeError], action: Callable[[], object]) -> str:
-    with pytest.raises(error) as caught:
-        action()
-    assert type(caught.value) is error
-    return str(caught.value)
 
 
 def ones(*shape: int) -> Any:

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
+from tests.errors.messages import line_marked, message_of
 
 import anyshape as ash
-from anyshape.base.errors import AnyshapeError, AxisRule, FactViolationError
+from anyshape.base.errors import AxisRule, FactViolationError
 from anyshape.sym import Symbol, axis_rule, parse_predicate
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
 
 
-def message_of(error: type[AnyshapeError], action: Callable[[], object]) -> str:
-    with pytest.raises(error) as caught:
-        action()
-    assert type(caught.value) is error
-    return str(caught.value)
-
-
-def line(mark: str) -> str:
-    lines = Path(__file__).read_text().splitlines()
-    number = next(i for i, text in enumerate(lines, 1) if text.endswith(f"# {mark}"))
-    return f"{__file__}:{number}"
+line = partial(line_marked, __file__)
 
 
 class Blocks(torch.nn.Module):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests.errors.messages import line_marked, message_of
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import anyshape as ash
@@ -34,13 +34,6 @@ from anyshape.base.errors import (
 from anyshape.frontend.dynamo import import_fx_graph
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
-
-
-def message_of(error: type[AnyshapeError], action: Callable[[], object]) -> str:
-    with pytest.raises(error) as caught:
-        action()
-    assert type(caught.value) is error
-    return str(caught.value)
 
 
 def test_unknown_parts_are_counted_and_placed() -> None:
@@ -110,10 +103,7 @@ def zeros(*shape: int) -> Any:
     return torch.zeros(shape)
 
 
-def line(mark: str) -> str:
-    lines = Path(__file__).read_text().splitlines()
-    number = next(i for i, text in enumerate(lines, 1) if text.endswith(f"# {mark}"))
-    return f"{__file__}:{number}"
+line = partial(line_marked, __file__)
 
 
 def capturing(module: Any, *inputs: Any, **axes: Any) -> Callable[[], object]:

@@ -75,7 +75,7 @@ def test_the_length_of_a_static_axis_is_known() -> None:
 REFUSED: list[tuple[str, Callable[..., Any], str, str]] = [
     ("mask", lambda x, m, i: x[m], "size depends on the data", "ash.nonzero(mask)"),
     ("assign", lambda x, m, i: x.__setitem__(0, 1), "changed in place", "ash.where("),
-    ("ufunc", lambda x, m, i: np.arctan(x), "np.arctan cannot", "from anyshape"),
+    ("ufunc", lambda x, m, i: np.cbrt(x), "np.cbrt cannot", "from anyshape"),
     ("ufunc-out", lambda x, m, i: np.add.reduce(x), "np.add cannot", "from anyshape"),
     ("kind", lambda x, m, i: x + "1", "cannot use a str as a tensor", "np.asarray"),
     ("result", lambda x, m, i: "text", "cannot use a str as a tensor", "np.asarray"),
