@@ -32,6 +32,7 @@ from anyshape.base.errors import (
     UnsupportedModelError,
 )
 from anyshape.frontend.dynamo import import_fx_graph
+from anyshape.ops.torch_kernels import call_torch
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
 
@@ -346,6 +347,24 @@ def test_an_op_that_this_process_does_not_have() -> None:
         "the graph calls nowhere.nothing.default (<text>:3): torch has no op of this name\n"
         "fix: import the module that registers it before the call"
     )
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("load_library", "which is no overload of an op of torch"),
+        ("aten.add", "which is no overload of an op of torch"),
+        ("aten.relu_.default", "which writes into its operands"),
+    ],
+)
+def test_graphs_call_nothing_but_functional_ops(target: str, problem: str) -> None:
+    with pytest.raises(MissingTorchOpError, match=problem):
+        call_torch(target, "x0", [np.zeros(3, np.float32)], [])
+
+
+def test_constants_of_a_call_are_dtypes_and_the_like() -> None:
+    with pytest.raises(EvaluationError, match=r"torch\.load is no dtype, layout or memory format"):
+        call_torch("aten.relu.default", "torch.load", [], [])
 
 
 @pytest.mark.parametrize(

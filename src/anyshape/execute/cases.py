@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from anyshape.base.errors import BindingNamesError, DimError
+from anyshape.base.errors import BindingNamesError
 from anyshape.base.location import Location
 from anyshape.codegen.target import BIND, SHAPE, Generator, Target
 from anyshape.execute.tensors import shape_of
@@ -39,14 +39,7 @@ class Case:
         return " and ".join(texts) or "any sizes"
 
     def contains(self, sizes: Mapping[Symbol, int]) -> bool:
-        return all(_holds(fact, sizes) for fact in self.facts)
-
-
-def _holds(fact: Fact, sizes: Mapping[Symbol, int]) -> bool:
-    try:
-        return fact.predicate.holds(sizes)
-    except DimError:  # a division by zero: nothing that the fact says is so
-        return False
+        return all(fact.holds(sizes) for fact in self.facts)
 
 
 @dataclass(frozen=True, slots=True)

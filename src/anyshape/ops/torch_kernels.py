@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, cast
 
@@ -29,14 +29,14 @@ def call_torch(
     tensors = [_tensor(torch, array) for array in operands]
     names = {f"x{i}": tensor for i, tensor in enumerate(tensors)}
     names |= {f"n{i}": size for i, size in enumerate(sizes)}
-    evaluator = Evaluator(names, lambda name: getattr(torch, name), _functions(torch))
+    evaluator = Evaluator(names, partial(_constant, target), _functions(torch))
     read = Arguments.read(arguments)
     try:
         with torch.no_grad():
             args = [evaluator.value(value) for value in read.positional]
             kwargs = {name: evaluator.value(value) for name, value in read.named}
             results = function(*args, **kwargs)
-    except MemoryError:
+    except (MemoryError, EvaluationError):
         raise
     except Exception as error:
         text = str(error).strip() or type(error).__name__
@@ -54,15 +54,31 @@ def _torch(target: str) -> Any:
 
 @cache
 def _op(target: str) -> Any:
-    """The overload of this name: `aten.sort.stable`."""
-    found: Any = _torch(target).ops
+    """The overload of this name: `aten.sort.stable`. Graphs come from files too: what else torch
+    has there (`load_library`), and ops that write into operands, are not called."""
+    torch = _torch(target)
+    found: Any = torch.ops
+    fix = "import the module that registers it before the call"
     try:
         for name in target.split("."):
             found = getattr(found, name)
     except AttributeError as error:
-        fix = "import the module that registers it before the call"
         raise MissingTorchOpError(target, "torch has no op of this name", fix) from error
+    if not isinstance(found, import_module("torch._ops").OpOverload):
+        raise MissingTorchOpError(target, "which is no overload of an op of torch", fix)
+    if found._schema.is_mutable:
+        fix = "call the op that gives a new tensor instead"
+        raise MissingTorchOpError(target, "which writes into its operands", fix)
     return found
+
+
+def _constant(target: str, name: str) -> Any:
+    """What torch has under a name, if it is a dtype, a layout or a memory format."""
+    torch = _torch(target)
+    value = getattr(torch, name, None)
+    if not isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+        raise EvaluationError(target, f"torch.{name} is no dtype, layout or memory format")
+    return value
 
 
 def _item(tensor: Any) -> Any:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
+from anyshape.base.errors import DimError
 from anyshape.base.lexer import Cursor, quoted, unquoted
 from anyshape.sym.axis import Axis, read_axis
 from anyshape.sym.dim import Dim
@@ -50,6 +51,13 @@ class Fact:
 
     def substitute(self, dims: Mapping[Symbol, Dim]) -> Fact:
         return Fact(self.predicate.substitute(dims), self.origin, self.words, self.where)
+
+    def holds(self, sizes: Mapping[Symbol, int]) -> bool:
+        """Whether it is so at these sizes; where it divides by zero, nothing that it says is."""
+        try:
+            return self.predicate.holds(sizes)
+        except DimError:
+            return False
 
     def __str__(self) -> str:
         return str(self.predicate)

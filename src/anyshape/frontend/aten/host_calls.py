@@ -18,7 +18,7 @@ import torch
 from anyshape.base.errors import UnsupportedModelError
 from anyshape.frontend.aten.complex_tensors import PARTS, ComplexTensor, is_complex, leaves
 from anyshape.frontend.aten.dtypes import from_torch
-from anyshape.frontend.aten.symbols import dim_of
+from anyshape.frontend.aten.symbols import dim_of, hints_of
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer, active
 from anyshape.ir.attrs import NO_ATTRS
@@ -138,15 +138,10 @@ def _check_layout(node: Any) -> None:
     if node.target.overloadpacket.__name__ not in _READS_MEMORY:
         return
     operand = node.args[0].meta["val"]
-    ends = [math.prod(_hints(operand.shape[i + 1 :])) for i in range(operand.dim())]
-    if [*_hints(operand.stride()), *_hints([operand.storage_offset()])] != [*ends, 0]:
+    ends = [math.prod(hints_of(operand.shape[i + 1 :])) for i in range(operand.dim())]
+    if [*hints_of(operand.stride()), *hints_of([operand.storage_offset()])] != [*ends, 0]:
         fix = "call .contiguous() before"
         raise active().refuse(f"{node.target} of a tensor that is not contiguous", fix)
-
-
-def _hints(sizes: Any) -> list[int]:
-    """The sizes of the example that torch traced with."""
-    return [int(size.node.hint) if hasattr(size, "node") else int(size) for size in sizes]
 
 
 @dataclass

@@ -27,6 +27,11 @@ def dim_of_size(size: Any, names: Mapping[str, Dim]) -> Dim:
     return dim_of(size.node.expr, names) if hasattr(size, "node") else Dim.of(int(size))
 
 
+def hints_of(sizes: Any) -> list[int]:
+    """The sizes of the example that torch traced with."""
+    return [int(size.node.hint) if is_symbolic(size) else int(size) for size in sizes]
+
+
 def limits_of(value_range: Any) -> tuple[int, int | None]:
     """The ends of torch's range of a symbol; its infinity is no integer."""
     low, high = value_range.lower, value_range.upper

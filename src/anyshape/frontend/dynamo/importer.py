@@ -16,7 +16,7 @@ import torch
 
 from anyshape.frontend.aten.complex_tensors import PARTS, ComplexTensor, is_complex
 from anyshape.frontend.aten.dtypes import from_torch
-from anyshape.frontend.aten.symbols import dim_of_size, is_symbolic
+from anyshape.frontend.aten.symbols import dim_of_size, hints_of, is_symbolic
 from anyshape.frontend.aten.walk import Walker, check_known, is_token
 from anyshape.frontend.aten.walk import constant as constant_value
 from anyshape.frontend.builder.checks import graph_with_checks
@@ -160,13 +160,8 @@ def _memory_order(value: Any) -> tuple[int, ...] | None:
     """The order in which the axes of a dense tensor lie in memory; None if there are gaps."""
     if any(is_symbolic(size) and size.node.hint is None for size in value.shape):
         return tuple(range(value.dim()))  # a size that the graph computes: nobody made views yet
-    sizes, strides = _hints(value.shape), _hints(value.stride())
+    sizes, strides = hints_of(value.shape), hints_of(value.stride())
     order = tuple(sorted(range(len(sizes)), key=lambda axis: -strides[axis]))
     ends = [math.prod(sizes[axis] for axis in order[i + 1 :]) for i in range(len(order))]
     dense = all(strides[axis] == ends[i] for i, axis in enumerate(order))
-    return order if dense and _hints([value.storage_offset()]) == [0] else None
-
-
-def _hints(sizes: Any) -> list[int]:
-    """The sizes of the example that dynamo traced with."""
-    return [int(size.node.hint) if is_symbolic(size) else int(size) for size in sizes]
+    return order if dense and hints_of([value.storage_offset()]) == [0] else None

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 
-from anyshape.frontend.imported.cases import holds, is_in
+from anyshape.frontend.imported.cases import is_in
 from anyshape.sym import Axis, Dim, Fact, Symbol
 
 Case = Sequence[Fact]
@@ -41,7 +41,7 @@ def uncovered_sizes(
     second: Sizes | None = None
     for combination in islice(product(*tried), _TRIED):
         sizes = {axis.symbol: size for axis, size in zip(axes, combination, strict=True)}
-        if holds(last, sizes) or not is_in(before, sizes) or any(is_in(c, sizes) for c in known):
+        if last.holds(sizes) or not is_in(before, sizes) or any(is_in(c, sizes) for c in known):
             continue
         if _is_telling(combination):
             return sizes

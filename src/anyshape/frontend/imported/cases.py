@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from anyshape.base.errors import DimError
 from anyshape.base.location import Location
 from anyshape.sym import Fact, Facts, Origin, Symbol
 
@@ -30,11 +29,4 @@ def case_of(facts: Facts) -> tuple[Fact, ...]:
 
 def is_in(case: Sequence[Fact], sizes: Mapping[Symbol, int]) -> bool:
     """Whether sizes are of a case."""
-    return all(holds(fact, sizes) for fact in case)
-
-
-def holds(fact: Fact, sizes: Mapping[Symbol, int]) -> bool:
-    try:
-        return fact.predicate.holds(sizes)
-    except DimError:  # a division by zero: nothing that the fact says is so
-        return False
+    return all(fact.holds(sizes) for fact in case)

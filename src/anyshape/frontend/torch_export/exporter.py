@@ -26,7 +26,6 @@ from anyshape.base.errors import AnyshapeError, AxisDeclarationError
 from anyshape.base.location import Location
 from anyshape.frontend.imported.axes import NamedAxes
 from anyshape.frontend.imported.call_signature import Parameters
-from anyshape.frontend.imported.cases import holds
 from anyshape.frontend.imported.example import Example
 from anyshape.frontend.imported.program import ImportedProgram
 from anyshape.frontend.torch_export.examples import (
@@ -94,7 +93,7 @@ class Capture:
         """The facts of the program that these sizes break."""
         facts = self.program.graph.facts.facts
         known = (fact for fact in facts if fact.predicate.symbols <= sizes.keys())
-        return [fact for fact in known if not holds(fact, sizes)]
+        return [fact for fact in known if not fact.holds(sizes)]
 
 
 class Exporter:
