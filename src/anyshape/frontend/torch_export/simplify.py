@@ -9,11 +9,13 @@ what several calls of its parts would.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+from unittest.mock import patch
 from warnings import catch_warnings
 
 import torch
+from torch.fx import node as fx_node
 from torch.fx.experimental import _config as symbolic_config
 
 from anyshape.frontend.aten.calls import TABLE
@@ -70,8 +72,26 @@ def _is_decomposed(op: Any, table: Decompositions) -> bool:
 
 def _decomposed(program: Any, table: Decompositions) -> Any:
     quiet = catch_warnings(action="ignore", category=FutureWarning)  # of torch, about itself
-    with torch.no_grad(), any_size(), quiet:
+    with torch.no_grad(), any_size(), quiet, _all_kept(program):
         return program.run_decompositions(dict(table))
+
+
+def _all_kept(program: Any) -> AbstractContextManager[Any]:
+    """Within, torch drops no op of the table for want of users. The model's code may have gone by
+    the number of its results or their rank (`len(x.chunk(4))`), which its entry makes a fact; and
+    sizes that it refuses are to be refused. Few programs have such an op."""
+    calls = (node for node in program.graph.nodes if node.op == "call_function")
+    if all(node.users for node in calls):
+        return nullcontext()
+    name = "_side_effectful_functions"
+    return patch.object(fx_node, name, _WithTable(getattr(fx_node, name)))
+
+
+class _WithTable(set[Any]):
+    """Ops that torch never drops, and those of the table."""
+
+    def __contains__(self, op: object) -> bool:
+        return super().__contains__(op) or str(op) in TABLE
 
 
 def _origins_of_unknown(program: Any) -> Set[str]:
