@@ -1,6 +1,6 @@
 # RUN: narrowing
 graph parts(x: f32[batch, seq, 8], y: f32[seq, seq + 1]) -> (f32[batch, min(seq, 1), 4], f32[batch, min(seq, 1), 4], f32[1, seq//2 + 1], f32[]) {
-  %0 = constant() {value=@w0 f32[8, 8] sha256:b93d2ac1af81affdb01cad1a27b0396628ee3276c84f1cf4658d8c4bdf92bf8b}
+  %0 = constant() {value=@w0 f32[8, 8] sha256:a0b9664535b59d85b93d2ac1af81affdb01cad1a27b0396628ee3276c84f1cf4}
   %1 = dot(x, %0) {contract=([2], [0])}
   %2 = slice(%1) {starts=[0, 0, 0], stops=[batch, min(seq, 1), 4], steps=[1, 1, 1]}
   %3 = slice(%1) {starts=[0, 0, 4], stops=[batch, min(seq, 1), 8], steps=[1, 1, 1]}
@@ -15,7 +15,7 @@ graph parts(x: f32[batch, seq, 8], y: f32[seq, seq + 1]) -> (f32[batch, min(seq,
 --------------------------------------------------------------------------------
 graph parts(x: f32[batch, seq, 8], y: f32[seq, seq + 1]) -> (f32[batch, min(seq, 1), 4], f32[batch, min(seq, 1), 4], f32[1, seq//2 + 1], f32[]) {
   %0 = slice(x) {starts=[0, 0, 0], stops=[batch, min(seq, 1), 8], steps=[1, 1, 1]} : f32[batch, min(seq, 1), 8]
-  %1 = constant() {value=@w0 f32[8, 8] sha256:b93d2ac1af81affdb01cad1a27b0396628ee3276c84f1cf4658d8c4bdf92bf8b} : f32[8, 8]
+  %1 = constant() {value=@w0 f32[8, 8] sha256:a0b9664535b59d85b93d2ac1af81affdb01cad1a27b0396628ee3276c84f1cf4} : f32[8, 8]
   %2 = dot(%0, %1) {contract=([2], [0])} : f32[batch, min(seq, 1), 8]
   %3 = slice(%2) {starts=[0, 0, 0], stops=[batch, min(seq, 1), 4], steps=[1, 1, 1]} : f32[batch, min(seq, 1), 4]
   %4 = slice(%2) {starts=[0, 0, 4], stops=[batch, min(seq, 1), 8], steps=[1, 1, 1]} : f32[batch, min(seq, 1), 4]

@@ -1,6 +1,6 @@
 # RUN: print
 graph rnn(h: f32[batch, 8], xs: f32[seq, batch, 8]) -> (f32[batch, 8], f32[seq, batch, 8]) {
-  %0 = constant() {value=@w0 f32[8, 8] sha256:b93d2ac1af81affdb01cad1a27b0396628ee3276c84f1cf4658d8c4bdf92bf8b}
+  %0 = constant() {value=@w0 f32[8, 8] sha256:a0b9664535b59d85b93d2ac1af81affdb01cad1a27b0396628ee3276c84f1cf4}
   %1, %2 = scan(h, xs, %0) {carried=1, scanned=1, length=seq}
     body(a0: f32[batch, 8], a1: f32[batch, 8], a2: f32[8, 8]) -> (f32[batch, 8], f32[batch, 8]) {
       %0 = dot(a0, a2) {contract=([1], [0])}
@@ -12,7 +12,7 @@ graph rnn(h: f32[batch, 8], xs: f32[seq, batch, 8]) -> (f32[batch, 8], f32[seq, 
 }
 --------------------------------------------------------------------------------
 graph rnn(h: f32[batch, 8], xs: f32[seq, batch, 8]) -> (f32[batch, 8], f32[seq, batch, 8]) {
-  %0 = constant() {value=@w0 f32[8, 8] sha256:b93d2ac1af81affdb01cad1a27b0396628ee3276c84f1cf4658d8c4bdf92bf8b} : f32[8, 8]
+  %0 = constant() {value=@w0 f32[8, 8] sha256:a0b9664535b59d85b93d2ac1af81affdb01cad1a27b0396628ee3276c84f1cf4} : f32[8, 8]
   %1, %2 = scan(h, xs, %0) {carried=1, scanned=1, length=seq}
     body(a0: f32[batch, 8], a1: f32[batch, 8], a2: f32[8, 8]) -> (f32[batch, 8], f32[batch, 8]) {
       %0 = dot(a0, a2) {contract=([1], [0])} : f32[batch, 8]

@@ -6,14 +6,14 @@ along with the graph knows where the bytes are (often a memory-mapped file).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
 from anyshape.base.errors import WeightError
+from anyshape.ir.digest import Digest
 from anyshape.ir.types import Array, DType, TensorType, dtype_of, f32, f64
 from anyshape.sym import Dim
 
@@ -61,7 +61,7 @@ class WeightRef:
     name: str = field(compare=False)
     dtype: DType
     shape: tuple[int, ...]
-    digest: str
+    digest: Digest
 
     @property
     def type(self) -> TensorType:
@@ -71,7 +71,7 @@ class WeightRef:
         return f"@{self.name}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class _Content:
     """How the elements of a weight are read, and other forms of it that someone holds; one for all
     stores that have the weight."""
@@ -86,20 +86,23 @@ class WeightStore:
     """Weight buffers by digest. Adding the same content twice keeps one buffer."""
 
     def __init__(self) -> None:
-        self._contents: dict[str, _Content] = {}
-        self._names: dict[str, str] = {}
+        self._contents: dict[Digest, _Content] = {}
+        self._refs: dict[Digest, WeightRef] = {}
         self._next = 0  # names are not used again after a buffer was left out
 
     def add(self, array: Array) -> WeightRef:
         """Keeps a read-only view of `array`; no copy when it is contiguous already."""
         contiguous = np.asarray(array, order="C").view()
         contiguous.flags.writeable = False
-        digest = weight_digest(contiguous)
-        if digest not in self._names:
-            self._names[digest] = f"w{self._next}"
-            self._next += 1
-        self._contents.setdefault(digest, _Content(lambda: contiguous))
-        return WeightRef(self._names[digest], dtype_of(array, "constant"), array.shape, digest)
+        content = _Content(lambda: contiguous)
+        digest = Digest.of(contiguous, _while_alive(content))
+        known = self._refs.get(digest)
+        if known is not None:
+            return known
+        name, self._next = f"w{self._next}", self._next + 1
+        self._contents[digest] = content
+        self._refs[digest] = WeightRef(name, dtype_of(array, "constant"), array.shape, digest)
+        return self._refs[digest]
 
     def array(self, ref: WeightRef) -> Array:
         found = self._content(ref).read()
@@ -123,7 +126,7 @@ class WeightStore:
     def _content(self, ref: WeightRef) -> _Content:
         found = self._contents.get(ref.digest)
         if found is None:
-            raise WeightError(f"@{ref.name}", f"no buffer with sha256:{ref.digest[:12]}…")
+            raise WeightError(f"@{ref.name}", f"no buffer with sha256:{str(ref.digest)[:12]}…")
         return found
 
     def subset(self, refs: Iterable[WeightRef]) -> WeightStore:
@@ -132,18 +135,22 @@ class WeightStore:
         kept._next = self._next
         digests = {ref.digest for ref in refs}
         kept._contents = {key: c for key, c in self._contents.items() if key in digests}
-        kept._names = {digest: self._names[digest] for digest in kept._contents}
+        kept._refs = {digest: self._refs[digest] for digest in kept._contents}
         return kept
 
     def __len__(self) -> int:
         return len(self._contents)
 
 
-def weight_digest(array: Array) -> str:
-    """Digest over element type, shape and bytes."""
-    hasher = hashlib.sha256(f"{dtype_of(array)}{list(array.shape)}".encode())
-    hasher.update(array.reshape(-1).view(np.uint8).data)
-    return hasher.hexdigest()
+def _while_alive(content: _Content) -> Callable[[], Array | None]:
+    """Reads a content as long as a store has it."""
+    weak = ref(content)
+
+    def read() -> Array | None:
+        alive = weak()
+        return None if alive is None else alive.read()
+
+    return read
 
 
 def literal_or_weight(array: Array, store: WeightStore) -> TensorLiteral | WeightRef:

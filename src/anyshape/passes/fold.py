@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from anyshape.base.errors import EvaluationError
 from anyshape.ir.attrs import attr_dims
 from anyshape.ir.build import Builder
+from anyshape.ir.digest import Digest
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import Interpreter
 from anyshape.ir.literal import INLINE_LIMIT, WeightRef
@@ -134,7 +135,7 @@ def _weight(value: Value) -> WeightRef | None:
     return content if isinstance(content, WeightRef) else None
 
 
-def _weights_used(region: Region) -> Iterator[str]:
+def _weights_used(region: Region) -> Iterator[Digest]:
     """The digest of a weight for each place that uses it."""
     nodes = region.nodes()
     for value in (*region.results, *(value for node in nodes for value in node.operands)):

@@ -1,6 +1,6 @@
 # RUN: fuse, kernels avx512
 graph layer(x: f32[batch, seq, 8], bias: f32[16], rest: f32[batch, seq, 16]) -> f32[batch, seq, 16] {
-  %0 = constant() {value=@w1 f32[8, 16] sha256:067487007f235c0e53ac85f091deacb074f719fa26dfe8b051a2654b9a6bde90}
+  %0 = constant() {value=@w1 f32[8, 16] sha256:22802d385e80d278067487007f235c0e53ac85f091deacb074f719fa26dfe8b0}
   %1 = dot(x, %0) {contract=([2], [0])}
   %2 = add(%1, bias)
   %3 = relu(%2)

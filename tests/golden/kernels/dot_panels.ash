@@ -2,7 +2,7 @@
 # RUN: fuse, kernels avx2
 # RUN: fuse, kernels sse2
 graph product(x: f32[m, 8]) -> f32[m, 16] {
-  %0 = constant() {value=@w1 f32[8, 16] sha256:067487007f235c0e53ac85f091deacb074f719fa26dfe8b051a2654b9a6bde90}
+  %0 = constant() {value=@w1 f32[8, 16] sha256:22802d385e80d278067487007f235c0e53ac85f091deacb074f719fa26dfe8b0}
   %1 = dot(x, %0) {contract=([1], [0])}
   return %1
 }

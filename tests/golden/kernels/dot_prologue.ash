@@ -1,7 +1,7 @@
 # RUN: fuse, kernels avx512
 graph layer(x: f32[m, 8], scale: f32[m, 1]) -> f32[m, 16] {
   %0 = mul(x, scale)
-  %1 = constant() {value=@w1 f32[8, 16] sha256:067487007f235c0e53ac85f091deacb074f719fa26dfe8b051a2654b9a6bde90}
+  %1 = constant() {value=@w1 f32[8, 16] sha256:22802d385e80d278067487007f235c0e53ac85f091deacb074f719fa26dfe8b0}
   %2 = dot(%0, %1) {contract=([1], [0])}
   return %2
 }

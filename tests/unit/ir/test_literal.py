@@ -9,7 +9,7 @@ import pytest
 import anyshape.ops  # noqa: F401  fills the registry
 from anyshape.base.errors import DTypeError, TextError, WeightError
 from anyshape.base.lexer import Cursor
-from anyshape.ir import Builder, WeightStore, evaluate, parse
+from anyshape.ir import Builder, WeightStore, digest, evaluate, parse
 from anyshape.ir.literal import INLINE_LIMIT, TensorLiteral, WeightRef, literal_or_weight
 from anyshape.ir.text.values import literal_text, read_literal
 from anyshape.ir.types import ALL_DTYPES, FLOATS, INTEGERS, DType, bf16, f16, f32, f64, i64
@@ -224,3 +224,80 @@ def test_a_weight_that_has_moved_is_read_where_it_is() -> None:
         np.testing.assert_array_equal(each.array(ref), np.arange(100.0))
     with pytest.raises(WeightError, match="no buffer"):
         WeightStore().move(ref, lambda: np.arange(100.0))
+
+
+# --- digests --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the contents that are hashed as a whole from now on."""
+    sizes: list[int] = []
+    whole = digest._all_digits
+    monkeypatch.setattr(digest, "_all_digits", lambda a: sizes.append(a.size) or whole(a))
+    return sizes
+
+
+def test_weights_that_a_sample_tells_apart_are_not_hashed(hashed: list[int]) -> None:
+    store = WeightStore()
+    refs = [store.add(np.arange(5000.0) + i) for i in range(3)]
+    assert len(set(refs)) == len(store) == 3
+    assert [store.array(ref)[0] for ref in refs] == [0.0, 1.0, 2.0]
+    assert not hashed
+
+
+def test_weights_that_agree_in_the_sample_are_compared_as_a_whole(hashed: list[int]) -> None:
+    """Each is hashed once, however often it is asked for."""
+    store = WeightStore()
+    one, two = np.zeros(5000), np.zeros(5000)
+    two[1] = 1  # between two elements of the sample
+    refs = [store.add(array) for array in (one, two, one.copy())]
+    assert refs[0] == refs[2] != refs[1]
+    assert hash(refs[0]) == hash(refs[1])
+    assert len(store) == 2
+    assert [store.array(ref)[1] for ref in refs] == [0.0, 1.0, 0.0]
+    assert hashed == [5000] * 3
+
+
+def test_the_same_memory_is_not_hashed(hashed: list[int]) -> None:
+    one, two, array = WeightStore(), WeightStore(), np.arange(5000.0)
+    assert one.add(array) == two.add(array)
+    assert one.add(array) is one.add(array)
+    assert not hashed
+
+
+def test_equal_weights_are_so_when_one_of_their_stores_is_gone() -> None:
+    one, two, array = WeightStore(), WeightStore(), np.arange(5000.0)
+    first, second = one.add(array), two.add(array)
+    assert first == second
+    del one
+    gc.collect()
+    assert first == second
+    assert str(first.digest) == str(second.digest)
+    assert len(str(first.digest)) == digest.SAMPLE_DIGITS + digest.REST_DIGITS
+    np.testing.assert_array_equal(two.array(first), array)
+
+
+def test_a_digest_whose_content_is_gone_equals_itself_alone() -> None:
+    one, two = WeightStore(), WeightStore()
+    first = one.add(np.arange(5000.0))
+    del one
+    gc.collect()
+    assert first != two.add(np.arange(5000.0))
+    assert first == first  # noqa: PLR0124
+    assert len(str(first.digest)) == digest.SAMPLE_DIGITS
+
+
+def test_a_weight_that_has_moved_has_the_digest_it_had() -> None:
+    store, other = WeightStore(), WeightStore()
+    ref = store.add(np.arange(5000.0))
+    store.move(ref, lambda: np.arange(5000.0))
+    assert ref == other.add(np.arange(5000.0))
+
+
+@pytest.mark.parametrize("shape", [(300,), (2, 150), (300, 1)])
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_type_and_shape_are_part_of_a_digest(shape: tuple[int, ...], dtype: type) -> None:
+    store = WeightStore()
+    other = store.add(np.zeros((1, 300), np.float32))
+    assert store.add(np.zeros(shape, dtype)) != other

@@ -16,6 +16,7 @@ import numpy as np
 
 from anyshape.base.lexer import Cursor, TokenKind, is_name, quoted
 from anyshape.ir.attrs import AttrScalar, AttrValue
+from anyshape.ir.digest import Digest
 from anyshape.ir.literal import TensorLiteral, WeightRef
 from anyshape.ir.types import DTYPES, DType, Shape, shape_text
 from anyshape.sym import Dim, read_dim
@@ -201,7 +202,7 @@ def read_weight(cursor: Cursor) -> WeightRef:
     name = cursor.expect_kind(TokenKind.NAME, "the name of a weight").value
     dtype, shape = read_dtype(cursor), _read_sizes(cursor)
     digest = cursor.expect_kind(TokenKind.DIGEST, "sha256:…").value.partition(":")[2]
-    return WeightRef(name, dtype, shape, digest)
+    return WeightRef(name, dtype, shape, Digest.of_text(digest))
 
 
 _READERS: dict[Any, Callable[[Cursor], AttrScalar]] = {
