@@ -71,15 +71,20 @@ class WeightRef:
         return f"@{self.name}"
 
 
-@dataclass(slots=True, weakref_slot=True)
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class _Content:
     """How the elements of a weight are read, and other forms of it that someone holds; one for all
     stores that have the weight."""
 
     read: Callable[[], Array]
+    digest: Digest = field(init=False)
     forms: WeakValueDictionary[Hashable, Array] = field(
         default_factory=WeakValueDictionary[Hashable, Array]
     )
+
+    def __post_init__(self) -> None:
+        weak = ref(self)  # the digest, and with it the IR, holds no buffer
+        self.digest = Digest.of(self.read(), lambda: alive.read() if (alive := weak()) else None)
 
 
 class WeightStore:
@@ -87,22 +92,20 @@ class WeightStore:
 
     def __init__(self) -> None:
         self._contents: dict[Digest, _Content] = {}
-        self._refs: dict[Digest, WeightRef] = {}
+        self._names: dict[Digest, str] = {}
         self._next = 0  # names are not used again after a buffer was left out
 
     def add(self, array: Array) -> WeightRef:
         """Keeps a read-only view of `array`; no copy when it is contiguous already."""
         contiguous = np.asarray(array, order="C").view()
         contiguous.flags.writeable = False
-        content = _Content(lambda: contiguous)
-        digest = Digest.of(contiguous, _while_alive(content))
-        known = self._refs.get(digest)
-        if known is not None:
-            return known
-        name, self._next = f"w{self._next}", self._next + 1
-        self._contents[digest] = content
-        self._refs[digest] = WeightRef(name, dtype_of(array, "constant"), array.shape, digest)
-        return self._refs[digest]
+        new = _Content(lambda: contiguous)
+        content = self._contents.setdefault(new.digest, new)
+        if content.digest not in self._names:
+            self._names[content.digest] = f"w{self._next}"
+            self._next += 1
+        name = self._names[content.digest]
+        return WeightRef(name, dtype_of(array, "constant"), array.shape, content.digest)
 
     def array(self, ref: WeightRef) -> Array:
         found = self._content(ref).read()
@@ -135,22 +138,11 @@ class WeightStore:
         kept._next = self._next
         digests = {ref.digest for ref in refs}
         kept._contents = {key: c for key, c in self._contents.items() if key in digests}
-        kept._refs = {digest: self._refs[digest] for digest in kept._contents}
+        kept._names = {digest: self._names[digest] for digest in kept._contents}
         return kept
 
     def __len__(self) -> int:
         return len(self._contents)
-
-
-def _while_alive(content: _Content) -> Callable[[], Array | None]:
-    """Reads a content as long as a store has it."""
-    weak = ref(content)
-
-    def read() -> Array | None:
-        alive = weak()
-        return None if alive is None else alive.read()
-
-    return read
 
 
 def literal_or_weight(array: Array, store: WeightStore) -> TensorLiteral | WeightRef:

@@ -262,7 +262,7 @@ def test_weights_that_agree_in_the_sample_are_compared_as_a_whole(hashed: list[i
 def test_the_same_memory_is_not_hashed(hashed: list[int]) -> None:
     one, two, array = WeightStore(), WeightStore(), np.arange(5000.0)
     assert one.add(array) == two.add(array)
-    assert one.add(array) is one.add(array)
+    assert one.add(array) == one.add(array)
     assert not hashed
 
 

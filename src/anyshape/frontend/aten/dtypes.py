@@ -41,6 +41,11 @@ def _dtypes() -> dict[Any, DType]:
     return {getattr(torch, name): dtype for name, dtype in pairs.items()}
 
 
+def is_known(dtype: torch.dtype) -> bool:
+    """Whether we have a dtype of that kind."""
+    return dtype in _dtypes()
+
+
 def from_torch(dtype: torch.dtype) -> DType:
     """Our dtype of that kind."""
     own = _dtypes().get(dtype)

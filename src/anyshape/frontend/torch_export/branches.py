@@ -21,9 +21,9 @@ from anyshape.frontend.builder.tracer import Tracer
 from anyshape.frontend.imported.case_search import Sizes, uncovered_sizes
 from anyshape.frontend.imported.cases import RefusedCase, case_of, is_in
 from anyshape.frontend.imported.program import ImportedProgram
+from anyshape.frontend.torch_export.capturer import Capture, Capturer
 from anyshape.frontend.torch_export.examples import example_sizes, own_sizes, tells_axes_apart
 from anyshape.frontend.torch_export.export_errors import location_of_error
-from anyshape.frontend.torch_export.exporter import Capture, Exporter
 from anyshape.frontend.torch_export.guard_facts import GuardFacts
 from anyshape.frontend.torch_export.naming import FixedAxis
 from anyshape.ir.build import Builder
@@ -38,11 +38,11 @@ _MOST_FAILURES = 4
 class BranchExplorer:
     """The cases of one model, as far as they are known."""
 
-    def __init__(self, exporter: Exporter, limit: int) -> None:
-        self.exporter = exporter
+    def __init__(self, capturer: Capturer, limit: int) -> None:
+        self.capturer = capturer
         self.limit = limit
-        self.axes: Sequence[Axis] = exporter.named.axes
-        self.own = own_sizes(exporter.example, exporter.named)
+        self.axes: Sequence[Axis] = capturer.named.axes
+        self.own = own_sizes(capturer.exporter.example, capturer.named)
         self.usual = example_sizes(self.axes, self.own)
         self.captures: list[Capture] = []
         self.refused: list[RefusedCase] = []
@@ -51,7 +51,7 @@ class BranchExplorer:
 
     def explore(self) -> None:
         """Captures the model until its cases are known."""
-        for capture in self.exporter.captures()[: self.limit]:
+        for capture in self.capturer.captures()[: self.limit]:
             self._add(capture)
         while self.limit > 1 and self.unexplored and self.failures < _MOST_FAILURES:
             sizes = self._uncovered(self.unexplored[0])
@@ -64,9 +64,7 @@ class BranchExplorer:
 
     def programs(self) -> tuple[ImportedProgram, ...]:
         """One for each case that can be computed; the first takes the user's example."""
-        programs = tuple(map(self.exporter.again, self.captures))
-        self.exporter.tensors.end()
-        return programs
+        return tuple(map(self.capturer.again, self.captures))
 
     # --- cases --------------------------------------------------------------------------------
 
@@ -101,12 +99,12 @@ class BranchExplorer:
     def _captured(self, sizes: Sizes) -> Capture:
         """torch itself fails with symbols for some sizes of 0, where it does not with numbers."""
         try:
-            return self.exporter.capture(sizes)
+            return self.capturer.capture(sizes)
         except Exception as error:
             fixed = tuple(FixedAxis(symbol, size) for symbol, size in sizes.items() if size < 2)
             if not fixed or not _raised_by_op(error):
                 raise
-        return self.exporter.capture(sizes, fixed)
+        return self.capturer.capture(sizes, fixed)
 
     def _refuse(self, case: RefusedCase) -> None:
         self.failures += 1
@@ -124,7 +122,8 @@ class BranchExplorer:
     def _answers(self, sizes: Sizes) -> Case:
         """What the last export asked before it failed, in terms of axes; nothing if that cannot be
         told."""
-        exporter, asked = self.exporter, self.exporter.asked
+        exporter = self.capturer.exporter
+        asked = exporter.asked
         if not tells_axes_apart(exporter.named, sizes):
             return ()
         named = {dim.evaluate(sizes): dim for i in exporter.named.inputs for dim in i.dims.values()}
@@ -146,7 +145,7 @@ class BranchExplorer:
 
     def _too_many(self) -> BranchLimitError:
         conditions = dict.fromkeys(f"{f} ({f.where})" for case in self.known for f in case)
-        return BranchLimitError(self.exporter.name, self.limit, list(conditions), self._settling())
+        return BranchLimitError(self.capturer.name, self.limit, list(conditions), self._settling())
 
     def _settling(self) -> dict[str, str]:
         """For each axis that conditions mention, the sizes around the example's that the cases

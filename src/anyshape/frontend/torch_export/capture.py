@@ -19,14 +19,16 @@ from anyshape.frontend.imported.call_signature import CallSignature, Parameters
 from anyshape.frontend.imported.example import Example, path_text
 from anyshape.frontend.imported.program import ImportedModel
 from anyshape.frontend.torch_export.branches import BranchExplorer
+from anyshape.frontend.torch_export.capturer import Capturer
 from anyshape.frontend.torch_export.containers import example_of
 from anyshape.frontend.torch_export.export_errors import failing_example
 from anyshape.frontend.torch_export.exporter import Exporter
 from anyshape.frontend.torch_export.guards import program_guards, was_traced_here
-from anyshape.frontend.torch_export.importer import SharedTensors, import_exported
+from anyshape.frontend.torch_export.importer import import_exported
 from anyshape.frontend.torch_export.naming import naming_of, user_inputs
 from anyshape.frontend.torch_export.questions import Questions, recorded_questions
 from anyshape.frontend.torch_export.saved_guards import saved_guards
+from anyshape.frontend.torch_export.shared_tensors import SharedTensors
 from anyshape.frontend.torch_export.simplify import simplified
 
 Axes = Mapping[str, Any]
@@ -54,13 +56,14 @@ def capture_module(
     named = named_axes(example, axes or {})
     several = branches > 1 and dynamic_shapes is None
     signature = CallSignature(parameters, example)
-    with _failing_as_example(module):
-        exporter = Exporter(module, parameters, example, named, share=share, several=several)
+    with _failing_as_example(module), SharedTensors(share).of_module(module) as tensors:
+        exporter = Exporter(module, parameters, example, named)
+        capturer = Capturer(exporter, tensors, several=several)
         if dynamic_shapes is not None:
-            return ImportedModel(exporter.imported_as(dynamic_shapes, names), signature)
-        explorer = BranchExplorer(exporter, branches)
+            return ImportedModel(capturer.imported_as(dynamic_shapes, names), signature)
+        explorer = BranchExplorer(capturer, branches)
         explorer.explore()
-    program, *others = explorer.programs()
+        program, *others = explorer.programs()
     return ImportedModel(program, signature, tuple(others), tuple(explorer.refused), named)
 
 
@@ -101,9 +104,7 @@ def capture_program(
     with recorded_questions(Questions(), named=False) as asked:
         functional = simplified(program, asked)
     guards += asked.guards
-    tensors = SharedTensors(share)
-    imported = import_exported(functional, "model", naming, guards, tensors)
-    tensors.end()
+    imported = import_exported(functional, "model", naming, guards, SharedTensors(share))
     return ImportedModel(imported, CallSignature(parameters, example))
 
 

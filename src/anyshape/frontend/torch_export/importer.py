@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -37,35 +36,12 @@ from anyshape.frontend.torch_export.containers import structure_of
 from anyshape.frontend.torch_export.guard_facts import GuardFacts
 from anyshape.frontend.torch_export.guards import Guard, shape_environment
 from anyshape.frontend.torch_export.naming import Naming
+from anyshape.frontend.torch_export.shared_tensors import SharedTensors
 from anyshape.ir.build import Builder
-from anyshape.ir.literal import TensorLiteral, WeightRef, WeightStore
+from anyshape.ir.literal import TensorLiteral, WeightRef
 from anyshape.ir.types import Array, TensorType
 from anyshape.ops.source import ConstantAttrs
 from anyshape.sym import Dim, Equal, FactScope, Origin
-
-
-@dataclass(frozen=True)
-class SharedTensors:
-    """What the programs of one model have in common: weights are held once, and a buffer that one
-    of them updates is `state` of all. Constants are copies of the model's tensors, unless these are
-    `given` away."""
-
-    given: bool = False
-    weights: WeightStore = field(default_factory=WeightStore)
-    copies: dict[str, Array] = field(default_factory=dict[str, Array])
-    state: set[str] = field(default_factory=set[str])
-
-    def constant(self, name: str, tensor: Any) -> Array:
-        """The elements of a tensor of the model that no call changes."""
-        if self.given:
-            return as_array(tensor)
-        if name not in self.copies:
-            self.copies[name] = as_array(tensor).copy()
-        return self.copies[name]
-
-    def end(self) -> None:
-        """No program follows: from now on copies are the graphs' own, which may let go of them."""
-        self.copies.clear()
 
 
 def import_exported(
@@ -180,7 +156,7 @@ class _Importer:
         if spec.target in self.tensors.state:
             self.state[spec.target] = as_array(value).copy()
             return self._param(node.name, value, StateInput(spec.target), {})
-        weight = self.builder.constant(self.tensors.constant(spec.target, value))
+        weight = self.builder.constant(self.tensors.constant(value))
         self.constants[spec.target] = weight.node.attrs_as(ConstantAttrs).value
         return self.tracer.tensor(weight)
 
