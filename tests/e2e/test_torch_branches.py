@@ -304,6 +304,24 @@ def test_weights_are_held_once(consume: bool) -> None:
     assert fast.memory().weights == sum(second.values())
 
 
+class NormedWays(TwoWays):
+    def forward(self, x: Any) -> Any:
+        y = x @ torch.tanh(self.linear.weight)
+        return torch.relu(y) if x.shape[0] > 4 else y
+
+
+def test_computed_weights_are_held_once() -> None:
+    module = NormedWays()
+    small, large = torch.randn(2, 64), torch.randn(9, 64)
+    with torch.no_grad():
+        wanted = module(small), module(large)
+    fast = ash.compile(module, (torch.zeros(3, 64),), axes=ROWS, without=("fold",))
+    torch.testing.assert_close((fast(small), fast(large)), wanted)
+    first, second = (each.executor.weights for each in fast.executable.executor.executables)
+    assert first == second, "the same memory"
+    assert fast.memory().weights == 64 * 64 * 4
+
+
 class Counting(torch.nn.Module):
     """One branch updates a buffer, the other one reads it."""
 

@@ -50,6 +50,25 @@ def test_changes_that_torch_does_not_count(change: Callable[[Any], None]) -> Non
     torch.testing.assert_close(fast(x), layer(x))
 
 
+class Scaled(torch.nn.Linear):
+    """Its weight is computed from the parameter: once, when the graph is made."""
+
+    def forward(self, x: Any) -> Any:
+        return x @ torch.tanh(self.weight)
+
+
+@pytest.mark.parametrize("change", [by_data, by_a_view_of_numpy])
+def test_changes_of_what_weights_are_computed_from(change: Callable[[Any], None]) -> None:
+    layer = Scaled(300, 300).eval()
+    fast = torch.compile(layer, backend=anyshape, dynamic=True)
+    x = torch.randn(3, 300)
+    torch.testing.assert_close(fast(x), layer(x), rtol=1e-4, atol=1e-5)
+    (graph,) = compiled_graphs()
+    assert [kernel.name for kernel in graph.executable.kernels] == ["dot"]
+    change(layer)
+    torch.testing.assert_close(fast(x), layer(x), rtol=1e-4, atol=1e-5)
+
+
 def test_tensors_of_inference_mode() -> None:
     """They have no version at all."""
     with torch.inference_mode():

@@ -38,9 +38,12 @@ from anyshape.execute.target import target_for
 from anyshape.families.lower_graph import lower_graph
 from anyshape.ir.graph import Graph
 from anyshape.ir.inputs import entry_plan
+from anyshape.ir.types import Array
 from anyshape.observe.debug import DebugPrinter
 from anyshape.passes import Passed, pipeline, run_passes
+from anyshape.passes.compute_constants import ComputeConstants
 from anyshape.passes.donation import NOTHING_DONATED, Donation
+from anyshape.passes.infra import Compute
 from anyshape.passes.native_forms import runs_whole
 from anyshape.plan.costs import MachineCosts
 from anyshape.plan.schedule import schedule
@@ -68,7 +71,8 @@ def compile_graph(
         return Executable(graph, graph, (), _remembering(graph, ReferenceExecutor(graph), choices))
     options = checked_options(options)
     passes = pipeline((*options.without, *choices.without))
-    passed = run_passes(graph, passes, donated, observe=DebugPrinter(options.debug).passed)
+    observe, compute = DebugPrinter(options.debug).passed, _of_constants(options, choices)
+    passed = run_passes(graph, passes, donated, observe=observe, compute=compute)
     if choices.strict:
         refuse_host_nodes(passed.graph)
     donation = _donation(passed)
@@ -169,6 +173,25 @@ def _as_probe(options: Options) -> CompileGraph:
     """Compiles what costs are measured with: on one thread, with the costs that are given."""
     given = replace(options, calibrate=False)
     return lambda graph: compile_graph(graph, given, threads=1)
+
+
+def _of_constants(options: Options, choices: CompileOptions) -> Compute:
+    """Computes constants by the kernels that the program would compute them by. There is no work on
+    constants among constants, so that no program is compiled for another one's."""
+    without = (*choices.without, ComputeConstants.name)
+
+    def compute(graph: Graph) -> tuple[Array, ...]:
+        return compile_graph(
+            graph,
+            options,
+            executor=choices.executor,
+            threads=choices.threads,
+            deterministic=choices.deterministic,
+            wait_for_team=choices.wait_for_team,
+            without=without,
+        )()
+
+    return compute
 
 
 def _remembering(graph: Graph, executor: Executor, choices: CompileOptions) -> Executor:

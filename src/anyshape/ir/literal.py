@@ -88,10 +88,12 @@ class _Content:
 
 
 class WeightStore:
-    """Weight buffers by digest. Adding the same content twice keeps one buffer."""
+    """Weight buffers by digest. Adding the same content twice keeps one buffer, also where the
+    second store is a subset of the first, or of the same one."""
 
     def __init__(self) -> None:
         self._contents: dict[Digest, _Content] = {}
+        self._family = WeakValueDictionary[Digest, _Content]()  # those of all subsets
         self._names: dict[Digest, str] = {}
         self._next = 0  # names are not used again after a buffer was left out
 
@@ -100,7 +102,8 @@ class WeightStore:
         contiguous = np.asarray(array, order="C").view()
         contiguous.flags.writeable = False
         new = _Content(lambda: contiguous)
-        content = self._contents.setdefault(new.digest, new)
+        content = self._contents.setdefault(new.digest, self._family.get(new.digest) or new)
+        self._family.setdefault(content.digest, content)
         if content.digest not in self._names:
             self._names[content.digest] = f"w{self._next}"
             self._next += 1
@@ -135,7 +138,7 @@ class WeightStore:
     def subset(self, refs: Iterable[WeightRef]) -> WeightStore:
         """A store of the buffers that `refs` name, not copied, under the same names."""
         kept = WeightStore()
-        kept._next = self._next
+        kept._next, kept._family = self._next, self._family
         digests = {ref.digest for ref in refs}
         kept._contents = {key: c for key, c in self._contents.items() if key in digests}
         kept._names = {digest: self._names[digest] for digest in kept._contents}

@@ -12,9 +12,14 @@ from typing import Protocol
 
 from anyshape.base.errors import VerifyError
 from anyshape.ir.graph import Graph
+from anyshape.ir.interpret import evaluate
 from anyshape.ir.rewrite import Decision, DecisionLog
+from anyshape.ir.types import Array
 from anyshape.ir.verify import verify as verify_graph
 from anyshape.passes.donation import NOTHING_DONATED, Donation
+
+Compute = Callable[[Graph], tuple[Array, ...]]
+"""Computes a graph without inputs: by its kernels, or by the interpreter."""
 
 
 @dataclass
@@ -26,6 +31,7 @@ class PassContext:
 
     decisions: DecisionLog = field(default_factory=DecisionLog)
     donation: Donation = NOTHING_DONATED
+    compute: Compute = evaluate
 
 
 class Pass(Protocol):
@@ -81,13 +87,14 @@ def run_passes(
     *,
     verify: bool = False,
     observe: Observer | None = None,
+    compute: Compute = evaluate,
 ) -> Passed:
     """Runs `passes` in order; `donated` are positions of inputs.
 
     With `verify`, each result is checked and its maker named. `observe` is told of every pass, with
-    the graph that it leaves.
+    the graph that it leaves. `compute` is what work on constants is done by.
     """
-    ctx = PassContext(donation=Donation(donated))
+    ctx = PassContext(donation=Donation(donated), compute=compute)
     reports: list[PassReport] = []
     for step in passes:
         graph, report = _run_one(graph, step, ctx, verify)

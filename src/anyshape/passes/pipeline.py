@@ -14,6 +14,7 @@ from anyshape.passes.append_in_place import Append, GrowingAxesFirst
 from anyshape.passes.canonicalize import Canonicalize
 from anyshape.passes.causal_masks import CausalMasks
 from anyshape.passes.columns_last import ColumnsLast
+from anyshape.passes.compute_constants import ComputeConstants
 from anyshape.passes.dce import EliminateDead
 from anyshape.passes.expand import Expand
 from anyshape.passes.few_parts import FewParts
@@ -55,7 +56,9 @@ PASSES: Final[tuple[Pass, ...]] = (
     Narrowing(),  # slices meet products and attention in their final form
     GrowingAxesFirst(),  # before kernels: what it transposes is what they read
     Append(),  # before fusion: what is appended becomes a kernel's own result
+    ComputeConstants(),  # before fusion, which would put cheap work on weights into products
     *KERNELS,
+    ComputeConstants(growth=0),  # copies of constants that fusion has left, if they replace them
     OwnResults(),  # what callers keep has memory of its own
     Segments(inside=KERNELS),  # last: which kernels run in one native call
 )
