@@ -28,8 +28,10 @@ from anyshape.passes.row_products import RowProducts
 from anyshape.passes.segments import Segments
 from anyshape.passes.share_kernels import ShareKernels
 from anyshape.passes.shared_heads import SharedHeads
+from anyshape.passes.slices_last import SlicesLast
 
 KERNELS: Final[tuple[Pass, ...]] = (
+    SlicesLast(),  # before whatever looks for views: a slice is one, a reshape of it is not
     ColumnsLast(),  # transpositions first: they may join what comes before them
     FewParts(),  # no concatenation of more parts than a kernel chooses among
     Fuse(),  # then what is computed together
