@@ -1,9 +1,16 @@
 """Scaled dot-product attention with masks, causality, grouped heads and any value width.
 
     q: [batch, heads, q, width]   k: [batch, kv_heads, kv, width]   v: [batch, kv_heads, kv, out]
-    mask: broadcasts to [batch, heads, q, kv]; bool (true attends) or added to the scores
+    masks: broadcast to [batch, heads, q, kv]; bool (true attends) or added to the scores
 
-A query that may attend to nothing gets zeros, as in PyTorch.
+The score of a query and a key is made in this order:
+
+    score = q . k * scale
+    score = cap * tanh(score / cap)                     with a cap
+    score = score + mask, or mask ? score : hidden      for each mask
+    score = -inf                                        where causality or the window hides the key
+
+A query whose scores are all -inf gets zeros, as in PyTorch's attention, or NaN, as by a softmax.
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ from anyshape.ir.build import Builder
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.node import Value
 from anyshape.ir.opdef import OpDef, Signature, Trait, register
-from anyshape.ir.types import FLOATS, DType, Shape, bool_, i64
+from anyshape.ir.types import FLOATS, DType, Shape, bool_, i64, wide_of
 from anyshape.ops.compose import Expr, iota, size
 from anyshape.ops.rules import SameDType
 from anyshape.sym import Divisible
@@ -29,26 +36,31 @@ from anyshape.sym import Divisible
 class AttentionAttrs(Attrs):
     """Causality is aligned at the first query (`top_left`) or at the last (`bottom_right`).
 
-    Without `scale` the scores are divided by the square root of the width.
+    Without `scale` the scores are divided by the square root of the width. `hidden` is the score
+    where a bool mask is false, and `unseen` what a query gets all of whose scores are -inf.
     """
 
     causal: Literal["none", "top_left", "bottom_right"] = "none"
     scale: float | None = None
+    cap: float | None = None
+    hidden: float = -math.inf
+    unseen: Literal["zeros", "nan"] = "zeros"
 
 
 def _attention_dtype(
     op: str, dtypes: Sequence[DType], attrs: AttentionAttrs, /
 ) -> tuple[DType, ...]:
     result = SameDType(FLOATS)(op, dtypes[:3], attrs)
-    if dtypes[3:] and dtypes[3] not in (bool_, dtypes[0]):
-        raise DTypeError(f"{op} (mask)", f"bool or {dtypes[0]}", str(dtypes[3]))
+    for mask in dtypes[3:]:
+        if mask not in (bool_, dtypes[0], wide_of(dtypes[0])):
+            raise DTypeError(f"{op} (mask)", f"bool or {dtypes[0]}", str(mask))
     return result
 
 
 def attention_shape(
     ctx: ShapeContext, shapes: Sequence[Shape], attrs: AttentionAttrs, /
 ) -> tuple[Shape, ...]:
-    q, k, v, *mask = shapes
+    q, k, v, *masks = shapes
     for name, shape in zip("qkv", shapes, strict=False):
         if len(shape) != 4:
             raise ctx.refuse_operand(f"{name} has rank {len(shape)}, expected 4")
@@ -60,7 +72,7 @@ def attention_shape(
     ctx.require(k[1] >= 1, "there must be a kv head")
     ctx.require(Divisible(q[1], k[1]), "heads must be a multiple of kv heads")
     scores = (batch, q[1], q[2], k[2])
-    for given in mask:
+    for given in masks:
         _check_mask(ctx, given, scores)
     return ((batch, q[1], q[2], v[3]),)
 
@@ -73,14 +85,14 @@ def _check_mask(ctx: ShapeContext, mask: Shape, scores: Shape) -> None:
 
 
 def _attention(b: Builder, operands: Sequence[Value], attrs: AttentionAttrs, /) -> Value:
-    q, k, v, *mask = (Expr(b, value) for value in operands)
+    q, k, v, *masks = (Expr(b, value) for value in operands)
     batch, heads, length, width = q.shape
     kv_heads, kv_length = k.shape[1], k.shape[2]
     groups = heads // kv_heads
     grouped = _scaled(q.wide(), attrs).reshape(batch, kv_heads, groups, length, width)
     pairs = {"batch": ((0, 1), (0, 1)), "contract": ((4,), (3,))}
     scores = grouped.apply("dot", k.wide(), **pairs).reshape(batch, heads, length, kv_length)
-    weights = _masked_softmax(scores, mask, attrs)
+    weights = _softmax(_masked(_capped(scores, attrs), masks, attrs), attrs)
     spread = weights.reshape(batch, kv_heads, groups, length, kv_length)
     mixed = spread.apply("dot", v.wide(), batch=((0, 1), (0, 1)), contract=((4,), (2,)))
     return mixed.reshape(batch, heads, length, v.shape[3]).cast(q.dtype).value
@@ -95,11 +107,24 @@ def _scaled(q: Expr, attrs: AttentionAttrs) -> Expr:
     return q * size(q.b, width, q.dtype).apply("rsqrt")
 
 
-def _masked_softmax(scores: Expr, mask: Sequence[Expr], attrs: AttentionAttrs) -> Expr:
-    for given in mask:
-        scores = _keep(scores, given) if given.dtype == bool_ else scores + given.wide()
+def _capped(scores: Expr, attrs: AttentionAttrs) -> Expr:
+    if attrs.cap is None:
+        return scores
+    return (scores / attrs.cap).apply("tanh") * attrs.cap
+
+
+def _masked(scores: Expr, masks: Sequence[Expr], attrs: AttentionAttrs) -> Expr:
+    for mask in masks:
+        is_bool = mask.dtype == bool_
+        scores = _keep(scores, mask, attrs.hidden) if is_bool else scores + mask.wide()
     if attrs.causal != "none":
-        scores = _keep(scores, _causal(scores, attrs.causal))
+        scores = _keep(scores, _causal(scores, attrs.causal), -math.inf)
+    return scores
+
+
+def _softmax(scores: Expr, attrs: AttentionAttrs) -> Expr:
+    if attrs.unseen == "nan":
+        return scores.apply("softmax", axis=3)
     top = scores.reduce("max", 3)
     # A row of minus infinities must not become NaN: shift it by 0, divide it by 1.
     top = top.apply("eq", -math.inf).apply("select", top.lift(0), top)
@@ -108,8 +133,8 @@ def _masked_softmax(scores: Expr, mask: Sequence[Expr], attrs: AttentionAttrs) -
     return power / total.apply("eq", 0).apply("select", total.lift(1), total)
 
 
-def _keep(scores: Expr, condition: Expr) -> Expr:
-    return condition.apply("select", scores, scores.lift(-math.inf))
+def _keep(scores: Expr, condition: Expr, hidden: float) -> Expr:
+    return condition.apply("select", scores, scores.lift(hidden))
 
 
 def _causal(scores: Expr, alignment: str) -> Expr:
@@ -124,7 +149,7 @@ def _causal(scores: Expr, alignment: str) -> Expr:
 attention = register(
     OpDef(
         "attention",
-        Signature(("q", "k", "v", "mask?")),
+        Signature(("q", "k", "v", "masks*")),
         AttentionAttrs,
         _attention_dtype,
         attention_shape,

@@ -204,18 +204,13 @@ def _attention(cut: Cut) -> Axes | str:
         QUERIES: (QUERIES, None, None),
         WIDTH: (None, None, WIDTH),
     }
-    mask = _mask_axis(cut)
-    return mask if isinstance(mask, str) else (*axes[cut.axis], *mask)
-
-
-def _mask_axis(cut: Cut) -> Axes | str:
-    """The same for a mask, if there is one."""
-    if len(cut.node.operands) < 4:
-        return ()
-    if cut.axis == WIDTH:
-        return (None,)
-    axis = cut.aligned(cut.node.operands[3].tensor.shape)
-    return axis if isinstance(axis, str) else (axis,)
+    masks: list[int | None] = []
+    for value in cut.node.operands[3:]:
+        axis = None if cut.axis == WIDTH else cut.aligned(value.tensor.shape)
+        if isinstance(axis, str):
+            return axis
+        masks.append(axis)
+    return (*axes[cut.axis], *masks)
 
 
 Causality = Literal["none", "top_left", "bottom_right"]

@@ -24,6 +24,7 @@ from anyshape.passes.infra import Pass
 from anyshape.passes.long_tasks import LongTasks
 from anyshape.passes.narrowing import Narrowing
 from anyshape.passes.own_results import OwnResults
+from anyshape.passes.recognise_attention import RecogniseAttention
 from anyshape.passes.row_products import RowProducts
 from anyshape.passes.segments import Segments
 from anyshape.passes.share_kernels import ShareKernels
@@ -53,6 +54,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     Expand(),  # first: what no kernel takes whole becomes primitives
     *SIMPLIFY,
     RowProducts(),  # products of rows, with what follows them in the same shape
+    RecogniseAttention(),  # products around a softmax, which later passes need not know
     CausalMasks(),  # attention whose mask need not be made
     SharedHeads(),  # attention in the form that kernels do best, now that it is plain to see
     Narrowing(),  # slices meet products and attention in their final form

@@ -123,8 +123,7 @@ class _Rows:
         plan, top = self.plan, Local("top", self.plan.total)
         raw = Load(self.scores, (Dim.of(ROW), Dim.of(KEY)))
         place = (*plan.head, Dim.of(ROW_QUERY), plan.first_key + Dim.of(KEY))
-        code, mask = self.parts.mask(place)
-        score = self.parts.masked(raw, mask)
+        code, score = self.parts.masked(raw, place)
         if plan.is_causal:
             score = self.parts.seen(score, *place[2:])
         if score is not raw:

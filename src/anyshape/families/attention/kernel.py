@@ -33,7 +33,7 @@ from anyshape.families.attention.softmax_state import (
     State,
 )
 from anyshape.ir.node import Value
-from anyshape.ir.types import bool_
+from anyshape.ir.types import DType, bool_
 from anyshape.loop import (
     Accumulator,
     Buffer,
@@ -83,7 +83,7 @@ class _Tiles:
         if values is None or values.strides[1] != 1:
             values = self._copied(plan.form.value, "values")
         self.values = values
-        self.turned_mask = self._turned_mask()
+        self.turned_masks = self._turned_masks()
         self.hidden = HiddenValues.of(parts)
 
     @property
@@ -114,19 +114,19 @@ class _Tiles:
         self.copies.append(loop)
         return matrix
 
-    def _turned_mask(self) -> Buffer | None:
-        """The mask of a block in the order of its scores, if in its own it would be gathered."""
-        plan = self.plan
+    def _turned_masks(self) -> dict[Value, Buffer]:
+        """Masks of a block in the order of its scores, if in their own they would be gathered."""
+        plan, turned = self.plan, dict[Value, Buffer]()
         for mask in plan.form.masks:
-            found = self.parts.reader.matrix(mask, plan.head, plan.form.scores_shape)
-            if found is None or found.strides[0] == 0 or found.strides[1] != 1:
-                return None
-            turned = plan.scratch("mask", plan.most_keys, plan.most_queries)
-            source = found.moved(plan.first_query, plan.first_key).turned
-            self.copied.append(turned)
-            self.copies.append(Copy(turned, source, plan.block_keys, plan.block_queries))
-            return turned
-        return None
+            view = self.parts.reader.matrix(mask, plan.head, plan.form.scores_shape)
+            if mask in turned or view is None or view.strides[0] == 0 or view.strides[1] != 1:
+                continue
+            name = f"mask{len(turned) or ''}"
+            turned[mask] = plan.scratch(name, plan.most_keys, plan.most_queries)
+            source = view.moved(plan.first_query, plan.first_key).turned
+            self.copied.append(turned[mask])
+            self.copies.append(Copy(turned[mask], source, plan.block_keys, plan.block_queries))
+        return turned
 
     def _pack(self) -> tuple[Statement, ...]:
         """The queries of the block, transposed and scaled."""
@@ -176,18 +176,14 @@ class _Tiles:
         return each(TILE, count, product, each(ROW, rows, row))
 
     def _score(self, key: Dim) -> tuple[Code, Scalar]:
-        """A score of the tile under the mask; `key` counts from the start of the block."""
+        """A score of the tile under the masks; `key` counts from the start of the block."""
         plan, query = self.plan, Dim.of(QUERY)
-        found = Load(self.tile, (Dim.of(ROW), query))
-        if self.turned_mask is None:
-            place = (*plan.head, plan.first_query + query, plan.first_key + key)
-            code, mask = self.parts.mask(place)
-            return code, self.parts.masked(found, mask)
-        turned: Scalar = Load(self.turned_mask, (key, query))
-        if plan.form.masks[0].tensor.dtype == bool_:
-            hidden = is_equal(turned, 0)
-            turned = apply("logical_not", hidden)
-        return [], self.parts.masked(found, turned)
+        place = (*plan.head, plan.first_query + query, plan.first_key + key)
+        prepared = {
+            mask: _as_mask(Load(turned, (key, query)), mask.tensor.dtype)
+            for mask, turned in self.turned_masks.items()
+        }
+        return self.parts.masked(Load(self.tile, (Dim.of(ROW), query)), place, prepared)
 
     def _softmax(self) -> Statement:
         top = Local("top", self.plan.total)
@@ -211,3 +207,8 @@ class _Tiles:
         tiles = ceildiv(plan.block_queries, plan.tiling.rows)
         panels = ceildiv(plan.value_width, plan.columns)
         return each(PANEL, panels, each(TILE, tiles, product, each(ROW, rows, row)))
+
+
+def _as_mask(number: Load, dtype: DType) -> Scalar:
+    """An element of a mask of this dtype, which was copied as a number."""
+    return apply("logical_not", is_equal(number, 0)) if dtype == bool_ else number

@@ -54,7 +54,7 @@ class AttentionMatch:
 
     @property
     def masks(self) -> tuple[Value, ...]:
-        """None or one."""
+        """In the order in which they are applied."""
         return self.node.operands[3:]
 
     @property
@@ -85,11 +85,15 @@ class Reader:
         found = low.at(value, index)
         return low.levels[0].body, found
 
-    def broadcast(self, value: Value, shape: Shape, index: Index) -> tuple[list[Statement], Scalar]:
-        """The same where `value` broadcasts to `shape`."""
+    def broadcast(
+        self, values: Sequence[Value], shape: Shape, index: Index
+    ) -> tuple[list[Statement], list[Scalar]]:
+        """The same for values that broadcast to `shape`; what they share is computed once."""
         low = Lowering(self.region, self.inputs, self.scope)
-        found = low.at(value, low.operand_index(value.tensor.shape, shape, index))
-        return low.levels[0].body, found
+        elements = [
+            low.at(value, low.operand_index(value.tensor.shape, shape, index)) for value in values
+        ]
+        return low.levels[0].body, elements
 
     def matrix(self, value: Value, outer: Index, shape: Shape | None = None) -> Matrix | None:
         """The last two axes at the `outer` indices, if they are a view of memory.
@@ -98,7 +102,7 @@ class Reader:
         """
         row, column = Symbol("i"), Symbol("j")
         place = (*outer, Dim.of(row), Dim.of(column))
-        body, _ = self.broadcast(value, shape or value.tensor.shape, place)
+        body, _ = self.broadcast([value], shape or value.tensor.shape, place)
         match body:
             case [Let(_, Load(buffer, index))]:
                 return _as_matrix(buffer, index, row, column)

@@ -8,7 +8,7 @@ makes all of these smaller by a factor, the *decay*.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anyshape.families.attention.match import Reader
@@ -40,6 +40,7 @@ PANEL, TILE, DEPTH, KEY, ROW, QUERY, COLUMN = (Symbol(name) for name in "prdkijc
 LOWEST = float("-inf")
 
 Code = list[Statement]
+NONE_PREPARED: Mapping[Value, Scalar] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +84,14 @@ class Parts:
     @property
     def scale(self) -> Scalar:
         """What queries are multiplied with."""
-        given, width = self.plan.form.attrs.scale, self.plan.width
-        if given is not None:
-            return self.number(given)
+        attrs, width = self.plan.form.attrs, self.plan.width
+        cap = 1 if attrs.cap is None else attrs.cap
+        if attrs.scale is not None:
+            return self.number(attrs.scale / cap)
         if width.constant:
-            return self.number(1 / math.sqrt(width.constant))
-        return apply("rsqrt", cast(Number(width), self.plan.total))
+            return self.number(1 / math.sqrt(width.constant) / cap)
+        root = apply("rsqrt", cast(Number(width), self.plan.total))
+        return root if attrs.cap is None else apply("div", root, self.number(cap))
 
     def in_place(self, value: Value) -> Matrix | None:
         """Keys or values of a block where they are, from its first row on."""
@@ -107,20 +110,31 @@ class Parts:
         loop = each(KEY, self.plan.block_keys, lanes(COLUMN, width, *code, store))
         return Matrix.whole(copy), loop
 
-    def mask(self, place: Index) -> tuple[Code, Scalar | None]:
-        """The mask's element for a score at (batch, head, query, key); None without a mask."""
-        shape = self.plan.form.scores_shape
-        for mask in self.plan.form.masks:
-            return self.reader.broadcast(mask, shape, place)
-        return [], None
+    def masked(
+        self, product: Scalar, place: Index, prepared: Mapping[Value, Scalar] = NONE_PREPARED
+    ) -> tuple[Code, Scalar]:
+        """The score at (batch, head, query, key) of a product, under cap and masks.
 
-    def masked(self, score: Scalar, mask: Scalar | None) -> Scalar:
-        """The score, or -inf where a bool mask is false."""
-        if mask is None:
-            return score
+        `prepared` are elements of masks that have been read already.
+        """
+        form = self.plan.form
+        read = [mask for mask in form.masks if mask not in prepared]
+        code, elements = self.reader.broadcast(read, form.scores_shape, place)
+        known = {**prepared, **dict(zip(read, elements, strict=True))}
+        score = self._capped(product)
+        for mask in form.masks:
+            score = self._under(score, known[mask])
+        return code, score
+
+    def _capped(self, product: Scalar) -> Scalar:
+        """Products are divided by the cap already, as queries are (`scale`)."""
+        cap = self.plan.form.attrs.cap
+        return product if cap is None else apply("mul", apply("tanh", product), self.number(cap))
+
+    def _under(self, score: Scalar, mask: Scalar) -> Scalar:
         if mask.dtype.is_float:
             return apply("add", score, cast(mask, self.plan.total))
-        return apply("select", mask, score, self.number(LOWEST))
+        return apply("select", mask, score, self.number(self.plan.form.attrs.hidden))
 
     def seen(self, score: Scalar, query: Dim, key: Dim) -> Scalar:
         """The score, or -inf where causality hides the key."""
@@ -180,9 +194,19 @@ class Parts:
         """Stores a row, the loops' one; `place` is the index of its element at COLUMN."""
         total = Load(self.state.total, (Dim.of(ROW),))
         factor, one = Local("factor", self.plan.total), self.number(1)
-        nonzero = apply("select", is_equal(total, 0), one, total)
+        nonzero = apply("select", is_equal(total, 0), self._unseen(), total)
         row = lanes(COLUMN, self.plan.value_width, *self._stores(place, factor))
         return [Let(factor, apply("div", one, nonzero)), row]
+
+    def _unseen(self) -> Scalar:
+        """What a query that saw nothing is divided by: its sums are 0, and 0/0 is NaN.
+
+        Without keys there is nothing to add up, which is 0 by any definition.
+        """
+        one = self.number(1)
+        if self.plan.form.attrs.unseen == "zeros":
+            return one
+        return Guard((LessEqual(Dim.of(1), self.plan.keys),), self.number(0), one)
 
     def _stores(self, place: Index, factor: Local) -> Code:
         """What the region makes of an element of the attention."""
