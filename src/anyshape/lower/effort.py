@@ -119,5 +119,5 @@ def _node_effort(node: Node) -> Effort:
 def _attention_effort(node: Node) -> Effort:
     """Two products, and a softmax of the scores between them."""
     q, k, v = (value.tensor.shape for value in node.operands[:3])
-    scores = product((*q[:3], k[2]))
-    return Effort(2 * scores * (q[3] + v[3]), scores * (EXP + 4))
+    scores = product((*q[:-1], k[-2]))
+    return Effort(2 * scores * (q[-1] + v[-1]), scores * (EXP + 4))

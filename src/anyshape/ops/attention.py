@@ -3,6 +3,8 @@
     q: [batch, heads, q, width]   k: [batch, kv_heads, kv, width]   v: [batch, kv_heads, kv, out]
     masks: broadcast to [batch, heads, q, kv]; bool (true attends) or added to the scores
 
+All three may lack heads, or batch and heads, which are then 1: [batch, q, width] or [q, width].
+
 The score of a query and a key is made in this order:
 
     score = q . k * scale
@@ -29,7 +31,9 @@ from anyshape.ir.opdef import OpDef, Signature, Trait, register
 from anyshape.ir.types import FLOATS, DType, Shape, bool_, i64, wide_of
 from anyshape.ops.compose import Expr, iota, size
 from anyshape.ops.rules import SameDType
-from anyshape.sym import Divisible
+from anyshape.sym import Dim, Divisible
+
+RANKS = (2, 3, 4)
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,12 @@ def _attention_dtype(
 def attention_shape(
     ctx: ShapeContext, shapes: Sequence[Shape], attrs: AttentionAttrs, /
 ) -> tuple[Shape, ...]:
-    q, k, v, *masks = shapes
+    rank = len(shapes[0])
     for name, shape in zip("qkv", shapes, strict=False):
-        if len(shape) != 4:
-            raise ctx.refuse_operand(f"{name} has rank {len(shape)}, expected 4")
+        expected = rank if rank in RANKS else 4
+        if len(shape) != expected:
+            raise ctx.refuse_operand(f"{name} has rank {len(shape)}, expected {expected}")
+    q, k, v = map(with_all_axes, shapes[:3])
     batch = ctx.require_equal(q[0], k[0], "q and k must have one batch size")
     ctx.require_equal(k[0], v[0], "k and v must have one batch size")
     ctx.require_equal(q[3], k[3], "q and k must have one width")
@@ -72,20 +78,34 @@ def attention_shape(
     ctx.require(k[1] >= 1, "there must be a kv head")
     ctx.require(Divisible(q[1], k[1]), "heads must be a multiple of kv heads")
     scores = (batch, q[1], q[2], k[2])
-    for given in masks:
-        _check_mask(ctx, given, scores)
-    return ((batch, q[1], q[2], v[3]),)
+    for given in shapes[3:]:
+        _check_mask(ctx, given, own_axes(scores, rank))
+    return (own_axes((batch, q[1], q[2], v[3]), rank),)
+
+
+def with_all_axes(shape: Shape) -> Shape:
+    """The shape of an operand with batch and heads, whether it has them or not."""
+    missing = [Dim.of(1)] * (4 - len(shape))
+    return (*shape[:-2], *missing, *shape[-2:])
+
+
+def own_axes(dims: tuple[Dim, ...], rank: int) -> tuple[Dim, ...]:
+    """Of sizes, or indices, along all four axes those of an operand of this rank."""
+    return (*dims[: rank - 2], *dims[2:])
 
 
 def _check_mask(ctx: ShapeContext, mask: Shape, scores: Shape) -> None:
     if len(mask) > len(scores):
-        raise ctx.refuse_operand(f"mask has rank {len(mask)}, expected at most 4")
+        problem = f"mask has rank {len(mask)}, expected at most {len(scores)}"
+        raise ctx.refuse_operand(problem)
     for axis, (given, full) in enumerate(zip(reversed(mask), reversed(scores), strict=False)):
         ctx.require_one_or(given, full, f"axis {len(mask) - 1 - axis} of mask must be 1 or {full}")
 
 
 def _attention(b: Builder, operands: Sequence[Value], attrs: AttentionAttrs, /) -> Value:
-    q, k, v, *masks = (Expr(b, value) for value in operands)
+    q, k, v = (_with_all_axes(Expr(b, value)) for value in operands[:3])
+    rank = operands[0].tensor.rank
+    masks = [_aligned(Expr(b, value), rank) for value in operands[3:]]
     batch, heads, length, width = q.shape
     kv_heads, kv_length = k.shape[1], k.shape[2]
     groups = heads // kv_heads
@@ -95,7 +115,18 @@ def _attention(b: Builder, operands: Sequence[Value], attrs: AttentionAttrs, /) 
     weights = _softmax(_masked(_capped(scores, attrs), masks, attrs), attrs)
     spread = weights.reshape(batch, kv_heads, groups, length, kv_length)
     mixed = spread.apply("dot", v.wide(), batch=((0, 1), (0, 1)), contract=((4,), (2,)))
-    return mixed.reshape(batch, heads, length, v.shape[3]).cast(q.dtype).value
+    shape = own_axes((batch, heads, length, v.shape[3]), rank)
+    return mixed.reshape(*shape).cast(q.dtype).value
+
+
+def _with_all_axes(x: Expr) -> Expr:
+    return x if x.rank == 4 else x.reshape(*with_all_axes(x.shape))
+
+
+def _aligned(mask: Expr, rank: int) -> Expr:
+    """A mask beside operands of this rank, so that it broadcasts to scores with all axes."""
+    is_batch = rank == 3 and mask.rank == 3
+    return _with_all_axes(mask) if is_batch else mask
 
 
 def _scaled(q: Expr, attrs: AttentionAttrs) -> Expr:

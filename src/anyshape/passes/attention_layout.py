@@ -19,6 +19,7 @@ from anyshape.ir.build import Builder
 from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Refusal
 from anyshape.ir.types import Shape
+from anyshape.ops.attention import own_axes
 from anyshape.ops.dot import DotAttrs, free_axes
 from anyshape.ops.known import RESHAPE, TRANSPOSE
 from anyshape.ops.movement import TransposeAttrs
@@ -171,47 +172,48 @@ def values_of(dot: Node, weights: int, batch: int, builder: Builder) -> Values |
 
 @dataclass(frozen=True, slots=True)
 class Leading:
-    """Leading axes as the two of attention: how many of them are batch and how many heads."""
+    """Leading axes as those of attention, batch and heads: how many of them are either."""
 
     shape: Shape
     batches: int
     shared: int  # axes that keys have too
+    rank: int  # of attention's operands
 
     @staticmethod
     def of(sides: Sides, scope: FactScope) -> Leading:
         """Attention has at least one kv head, so an axis that may be empty is no axis of heads."""
-        batch = sides.batch
-        own = [] if not batch or (sides.groups and len(batch) == 1) else [batch[-1]]
+        batch, groups = sides.batch, sides.groups
+        own = batch[-1:] if len(batch) > 1 else ()
         is_there = all(scope.proves(LessEqual(ONE, dim)) is Answer.TRUE for dim in own)
         heads = len(own) if is_there else 0
-        return Leading(sides.leading, len(batch) - heads, len(batch))
+        batches = len(batch) - heads
+        rank = 4 if heads or groups else 2 + min(batches, 1)
+        return Leading(sides.leading, batches, len(batch), rank)
 
     def of_queries(self, value: Value, builder: Builder) -> Value:
-        first, rest = self.shape[: self.batches], self.shape[self.batches :]
-        return self._merged(value, first, rest, builder)
+        return self._merged(value, self.shape[self.batches :], builder)
 
     def of_keys(self, value: Value, builder: Builder) -> Value:
-        first, rest = self.shape[: self.batches], self.shape[self.batches : self.shared]
-        return self._merged(value, first, rest, builder)
+        return self._merged(value, self.shape[self.batches : self.shared], builder)
 
-    def _merged(self, value: Value, batch: Shape, heads: Shape, builder: Builder) -> Value:
+    def _merged(self, value: Value, heads: Shape, builder: Builder) -> Value:
+        batch = self.shape[: self.batches]
         shape = (product(batch), product(heads), *value.tensor.shape[-2:])
-        return reshaped(value, shape, builder)
+        return reshaped(value, own_axes(shape, self.rank), builder)
 
     def of_mask(self, mask: Value, builder: Builder) -> Value:
         """A mask that broadcasts to the scores; axes of size 1 stay so where all of them are."""
-        rank = len(self.shape) + 2
         heads = len(self.shape) - self.batches
-        if heads == 1 and self.batches <= 1:  # its axes align already
+        if (self.batches <= 1 and heads == self.rank - 3) or self.rank == 2:  # axes align already
             return mask
-        sizes = (*[ONE] * (rank - mask.tensor.rank), *mask.tensor.shape)
+        sizes = (*[ONE] * (len(self.shape) + 2 - mask.tensor.rank), *mask.tensor.shape)
         mask = reshaped(mask, sizes, builder)
         groups = (slice(0, self.batches), slice(self.batches, len(self.shape)))
         if any(_is_mixed(sizes[group], self.shape[group]) for group in groups):
             mask = builder.emit("broadcast", mask, shape=(*self.shape, *sizes[-2:]))
             sizes = mask.tensor.shape
-        merged = (product(sizes[group]) for group in groups)
-        return reshaped(mask, (*merged, *sizes[-2:]), builder)
+        merged = (*(product(sizes[group]) for group in groups), *sizes[-2:])
+        return reshaped(mask, own_axes(merged, self.rank), builder)
 
 
 def _is_mixed(sizes: Shape, full: Shape) -> bool:

@@ -96,7 +96,7 @@ def _alignment(condition: Value, attention: Node) -> str | None:
     if node.op not in (LE, GE):
         return None
     key, query = node.operands if node.op is LE else reversed(node.operands)
-    queries, keys = (attention.operands[n].tensor.shape[2] for n in (0, 1))
+    queries, keys = (attention.operands[n].tensor.shape[-2] for n in (0, 1))
     last, behind = _offset(query, QUERY, queries), _offset(key, KEY, keys)
     if last is None or behind is None:
         return None

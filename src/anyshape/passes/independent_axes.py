@@ -188,29 +188,27 @@ def _is_constant(value: Value) -> bool:
     return is_constant(value)
 
 
-BATCH, HEADS, QUERIES, WIDTH = range(4)  # axes of attention
+HEADS, QUERIES, WIDTH = -3, -2, -1  # axes of attention, and batch before them if it has all
 
 
 def _attention(cut: Cut) -> Axes | str:
     """Batch, heads and queries are each for themselves, and so are the columns of values."""
     q, k, *_ = (value.tensor.shape for value in cut.node.operands)
-    if cut.axis == HEADS and not cut.same(q[HEADS], k[HEADS]):
+    axis = cut.axis - len(q)
+    if axis == HEADS and not cut.same(q[HEADS], k[HEADS]):
         return "several heads share keys and values"
-    if cut.axis == QUERIES and _causality(cut) is None:
+    if axis == QUERIES and _causality(cut) is None:
         return "causality of these queries alone has no form"
-    axes: dict[int, Axes] = {
-        BATCH: (BATCH, BATCH, BATCH),
-        HEADS: (HEADS, HEADS, HEADS),
-        QUERIES: (QUERIES, None, None),
-        WIDTH: (None, None, WIDTH),
-    }
+    own: Axes = (cut.axis,) * 3
+    if axis in (QUERIES, WIDTH):
+        own = (cut.axis, None, None) if axis == QUERIES else (None, None, cut.axis)
     masks: list[int | None] = []
     for value in cut.node.operands[3:]:
-        axis = None if cut.axis == WIDTH else cut.aligned(value.tensor.shape)
-        if isinstance(axis, str):
-            return axis
-        masks.append(axis)
-    return (*axes[cut.axis], *masks)
+        aligned = None if axis == WIDTH else cut.aligned(value.tensor.shape)
+        if isinstance(aligned, str):
+            return aligned
+        masks.append(aligned)
+    return (*own, *masks)
 
 
 Causality = Literal["none", "top_left", "bottom_right"]
@@ -231,7 +229,7 @@ def _causality(cut: Cut) -> Causality | None:
 
 
 def _causal_attrs(attrs: Attrs, cut: Cut) -> Attrs:
-    if cut.axis != QUERIES:
+    if cut.axis - len(cut.shape) != QUERIES:
         return attrs
     return replace(cast(AttentionAttrs, attrs), causal=_causality(cut))
 

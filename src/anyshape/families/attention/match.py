@@ -19,7 +19,7 @@ from anyshape.ir.types import DType, Shape, wide_of
 from anyshape.loop import Buffer, Let, Load, Matrix, Scalar, Span, Statement
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Lowering
-from anyshape.ops.attention import AttentionAttrs
+from anyshape.ops.attention import AttentionAttrs, own_axes, with_all_axes
 from anyshape.ops.known import ATTENTION
 from anyshape.sym import Dim, FactScope, Symbol, product
 
@@ -58,8 +58,14 @@ class AttentionMatch:
         return self.node.operands[3:]
 
     @property
+    def shapes(self) -> tuple[Shape, Shape, Shape]:
+        """Of queries, keys and values, with batch and heads."""
+        q, k, v = (with_all_axes(value.tensor.shape) for value in self.node.operands[:3])
+        return q, k, v
+
+    @property
     def scores_shape(self) -> Shape:
-        return (*self.query.tensor.shape[:3], self.key.tensor.shape[2])
+        return (*self.query.tensor.shape[:-1], self.key.tensor.shape[-2])
 
 
 def attention_match(body: Body) -> AttentionMatch | Refusal:
@@ -80,18 +86,21 @@ class Reader:
     scope: FactScope
 
     def element(self, value: Value, index: Index) -> tuple[list[Statement], Scalar]:
-        """The statements of one loop body that compute the element, and what they name it."""
+        """The statements of one loop body that compute the element, and what they name it.
+
+        The index has all axes, whether the value has them or not.
+        """
         low = Lowering(self.region, self.inputs, self.scope)
-        found = low.at(value, index)
+        found = low.at(value, own_axes(index, value.tensor.rank))
         return low.levels[0].body, found
 
     def broadcast(
         self, values: Sequence[Value], shape: Shape, index: Index
     ) -> tuple[list[Statement], list[Scalar]]:
         """The same for values that broadcast to `shape`; what they share is computed once."""
-        low = Lowering(self.region, self.inputs, self.scope)
+        low, own = Lowering(self.region, self.inputs, self.scope), own_axes(index, len(shape))
         elements = [
-            low.at(value, low.operand_index(value.tensor.shape, shape, index)) for value in values
+            low.at(value, low.operand_index(value.tensor.shape, shape, own)) for value in values
         ]
         return low.levels[0].body, elements
 

@@ -51,31 +51,31 @@ class AttentionPlan:
 
     @property
     def batches(self) -> Dim:
-        return self.form.query.tensor.shape[0]
+        return self.form.shapes[0][0]
 
     @property
     def heads(self) -> Dim:
-        return self.form.query.tensor.shape[1]
+        return self.form.shapes[0][1]
 
     @property
     def kv_heads(self) -> Dim:
-        return self.form.key.tensor.shape[1]
+        return self.form.shapes[1][1]
 
     @property
     def queries(self) -> Dim:
-        return self.form.query.tensor.shape[2]
+        return self.form.shapes[0][2]
 
     @property
     def keys(self) -> Dim:
-        return self.form.key.tensor.shape[2]
+        return self.form.shapes[1][2]
 
     @property
     def width(self) -> Dim:
-        return self.form.query.tensor.shape[3]
+        return self.form.shapes[0][3]
 
     @property
     def value_width(self) -> Dim:
-        return self.form.value.tensor.shape[3]
+        return self.form.shapes[2][3]
 
     @property
     def blocks(self) -> Dim:

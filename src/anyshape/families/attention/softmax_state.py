@@ -34,6 +34,7 @@ from anyshape.loop import (
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Lowering
 from anyshape.lower.notation import apply, cast, each, is_equal, lanes
+from anyshape.ops.attention import own_axes
 from anyshape.sym import Dim, FactScope, LessEqual, Symbol
 
 PANEL, TILE, DEPTH, KEY, ROW, QUERY, COLUMN = (Symbol(name) for name in "prdkijc")
@@ -102,7 +103,7 @@ class Parts:
 
     def copied(self, value: Value, name: str) -> tuple[Matrix, Statement]:
         """Keys or values of a block in scratch, and the loop that puts them there."""
-        width = value.tensor.shape[3]
+        width = value.tensor.shape[-1]
         copy = self.plan.scratch(name, self.plan.most_keys, width)
         place = (*self.plan.kv_head, self.plan.first_key + Dim.of(KEY), Dim.of(COLUMN))
         code, element = self.reader.element(value, place)
@@ -216,7 +217,7 @@ class Parts:
         stores: Code = []
         results = zip(self.outputs, self.plan.region.results, form.orders, strict=True)
         for y, value, order in results:
-            index = tuple(place[axis] for axis in order)
+            index = tuple(own_axes(place, len(order))[axis] for axis in order)
             stores.append(Store(y, index, low.at(value, index)))
         return [*(self._at_row(s, factor) for s in low.levels[0].body), *stores]
 
