@@ -89,7 +89,9 @@ class ShapeContext:
 
     def require_one_or(self, old: Dim, new: Dim, what: str) -> None:
         """`old` is `new`, or 1 and can be repeated."""
-        if old is not new:
+        if not self.scope.broadcasts(old):
+            self.require_equal(old, new, f"axis '{old}' does not broadcast: it must be {new}")
+        elif old is not new:
             self.require(Broadcastable(old, new), what)
             self.require(Equal(bcast(old, new), new), what)
 
@@ -118,6 +120,8 @@ class ShapeContext:
             return right
         if not left.is_constant and bcast(left, right) is left:
             return left  # `right` is among the sizes that `left` is the broadcast of
+        if not (self.scope.broadcasts(left) and self.scope.broadcasts(right)):
+            return self._without_broadcast(left, right, axis)
         if self._is_at_most_one(left) and self._is_at_most_one(right):
             return _smaller(left, right)
         self.require(Broadcastable(left, right), f"operands must broadcast at axis {axis}")
@@ -128,6 +132,14 @@ class ShapeContext:
         if self.proves(Equal(left, right)):
             return left if left.is_constant else right
         return bcast(left, right)
+
+    def _without_broadcast(self, left: Dim, right: Dim, axis: int) -> Dim:
+        """Of two sizes one of which does not broadcast: what it meets is equal, or provably 1."""
+        fixed, other = (right, left) if self.scope.broadcasts(left) else (left, right)
+        if self.scope.broadcasts(other) and self.proves(Equal(other, Dim.of(1))):
+            return fixed
+        what = f"axis '{fixed}' does not broadcast: sizes at axis {axis} must be equal"
+        return self.require_equal(left, right, what)
 
     def _is_at_most_one(self, size: Dim) -> bool:
         upper = self.scope.bounds(clamp_form(size))[1]

@@ -3,10 +3,12 @@
     seq: 1..512 multiple_of 8 likely [128, 256]
     n: 0..
     tile: 1..1 | 8..64
+    row: 0.. no_broadcast
 
 Invariants after construction: `ranges` is sorted, non-empty, without overlaps or neighbours;
 `min` and `max` are its ends (`max` is None where sizes are unbounded); at least one size is allowed
-and every likely size is. 0 and 1 are sizes like any other.
+and every likely size is. 0 and 1 are sizes like any other; where an axis does not broadcast, 1 is
+not repeated either: what it meets in an op has the same size.
 """
 
 from __future__ import annotations
@@ -17,15 +19,21 @@ from numbers import Integral
 from typing import NoReturn, cast
 
 from anyshape.base.errors import AxisDeclarationError
-from anyshape.base.lexer import Cursor, TokenKind
+from anyshape.base.lexer import Cursor, TokenKind, quoted
 from anyshape.sym.symbol import RESERVED, Symbol
 
 Range = tuple[int, int | None]
 
+_WORDS = frozenset({"multiple_of", "likely", "no_broadcast"})
+"""Words of declarations: an axis of that name is quoted where declarations stand side by side."""
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A named axis. Give either `min` and `max`, or `ranges`: inclusive, None for no upper end."""
+    """A named axis. Give either `min` and `max`, or `ranges`: inclusive, None for no upper end.
+
+    Without `broadcasts`, a size that the axis meets in an op is equal to it, and no 1 is repeated.
+    """
 
     name: str
     min: int = 0
@@ -33,6 +41,7 @@ class Axis:
     multiple_of: int = 1
     likely: Sequence[int] = ()
     ranges: Sequence[Range] = ()
+    broadcasts: bool = True
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -61,6 +70,8 @@ class Axis:
         for pair in self._listed("ranges", "pairs (low, high)"):
             if not isinstance(pair, tuple) or len(cast(Sized, pair)) != 2:
                 self._refuse(f"has the range {pair!r}", "give ranges as pairs (low, high)")
+        if not isinstance(cast(object, self.broadcasts), bool):
+            self._refuse(f"has broadcasts={self.broadcasts!r}", "give True or False")
         ends = [end for pair in self.ranges for end in pair]
         bounds = [end for end in (self.max, *ends) if end is not None]
         likely = self._listed("likely", "sizes")
@@ -113,7 +124,9 @@ class Axis:
     def __str__(self) -> str:
         multiple = f" multiple_of {self.multiple_of}" if self.multiple_of != 1 else ""
         likely = f" likely [{', '.join(map(str, self.likely))}]" if self.likely else ""
-        return f"{self.symbol}: {self.ranges_text}{multiple}{likely}"
+        fixed = "" if self.broadcasts else " no_broadcast"
+        name = quoted(self.name, "`") if self.name in _WORDS else str(self.symbol)
+        return f"{name}: {self.ranges_text}{multiple}{likely}{fixed}"
 
 
 def _merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
@@ -148,7 +161,8 @@ def read_axis(cursor: Cursor) -> Axis:
         ranges.append(_read_range(cursor))
     multiple = cursor.expect_integer(hint=_HINT) if cursor.accept("multiple_of") else 1
     likely = _read_likely(cursor) if cursor.accept("likely") else ()
-    return Axis(name, multiple_of=multiple, likely=likely, ranges=ranges)
+    fixed = cursor.accept("no_broadcast")
+    return Axis(name, multiple_of=multiple, likely=likely, ranges=ranges, broadcasts=not fixed)
 
 
 def parse_axis(text: str) -> Axis:

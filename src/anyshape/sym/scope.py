@@ -124,6 +124,11 @@ class FactScope:
         """An equal dim in the simplest form that the facts allow."""
         return self._prover.normalize(dim)
 
+    def broadcasts(self, dim: Dim) -> bool:
+        """Whether a size of 1 is repeated: so it is, unless it is an axis that says no."""
+        axis = self._declared(dim.symbol) if dim.symbol is not None else None
+        return axis is None or axis.broadcasts
+
     def resolve(self, dim: Dim) -> Dim:
         """The dim with every symbol that has adopted another size replaced."""
         scope: FactScope | None = self

@@ -16,6 +16,10 @@ TEXTS = {
     "n: 3..": Axis("n", min=3),
     "`a.b`: 0..1": Axis("a.b", max=1),
     "?0: 2..2": Axis("?0", min=2, max=2),
+    "row: 0.. no_broadcast": Axis("row", broadcasts=False),
+    "row: 0..9 likely [3] no_broadcast": Axis("row", max=9, likely=[3], broadcasts=False),
+    "`likely`: 0..": Axis("likely"),
+    "`no_broadcast`: 0.. no_broadcast": Axis("no_broadcast", broadcasts=False),
 }
 
 

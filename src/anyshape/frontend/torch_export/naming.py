@@ -216,7 +216,13 @@ def _within(axis: Axis, low: int, high: int | None) -> Axis:
         problem = f"is declared {axis.ranges_text}, but was exported for {allowed}"
         raise AxisDeclarationError(axis.name, problem, "declare a range inside that one")
     likely = tuple(size for size in axis.likely if any(_inside(size, r) for r in ranges))
-    return Axis(axis.name, multiple_of=axis.multiple_of, likely=likely, ranges=ranges)
+    return Axis(
+        axis.name,
+        multiple_of=axis.multiple_of,
+        likely=likely,
+        ranges=ranges,
+        broadcasts=axis.broadcasts,
+    )
 
 
 def _inside(size: int, limits: tuple[int, int | None]) -> bool:
