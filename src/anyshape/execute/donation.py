@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from anyshape.base.errors import OptionError
 from anyshape.ir.graph import Graph
-from anyshape.ir.inputs import tensor_inputs
-from anyshape.ir.types import TensorType
+from anyshape.ir.inputs import declared_inputs, entry_facts, tensor_inputs
 from anyshape.passes.donation import Donation
 from anyshape.sym import BindingPlan
 
@@ -26,10 +25,8 @@ def donated_inputs(graph: Graph, names: Sequence[str]) -> frozenset[int]:
 
 def binding_plan(graph: Graph, donation: Donation) -> BindingPlan:
     """How the sizes of a caller's arrays give the binding of the compiled graph."""
-    named = zip(graph.inputs, graph.body.params, strict=True)
     inputs = [
-        (f"input '{name}'", donation.as_given(number, type_.shape))
-        for number, (name, type_) in enumerate(named)
-        if isinstance(type_, TensorType)
+        (f"input '{name}'", donation.as_given(graph.inputs.index(name), type_.shape))
+        for name, type_ in declared_inputs(graph)
     ]
-    return BindingPlan.make(inputs, graph.facts, graph.body.born)
+    return BindingPlan.make(inputs, entry_facts(graph), graph.body.born)

@@ -24,6 +24,7 @@ from anyshape.execute.memory_limits import memory_error
 from anyshape.execute.specialization import Specialization, constant_sizes, split_buffers
 from anyshape.execute.tensors import as_numpy, shape_of
 from anyshape.ir.graph import Graph
+from anyshape.ir.inputs import entry_facts
 from anyshape.ir.node import Value
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import LARGEST_SIZE, Array
@@ -194,7 +195,7 @@ def _with_derived(given: Binding, graph: Graph) -> Binding:
     """Also the sizes that equalities give, by a plan whose only input is the binding."""
     pattern = ("the binding", tuple(map(Dim.of, given)))
     try:
-        plan = BindingPlan.make([pattern], graph.facts, graph.body.born)
+        plan = BindingPlan.make([pattern], entry_facts(graph), graph.body.born)
     except UnboundAxisError:  # the caller names what is missing
         return given
     return plan.solve([tuple(given.values())])

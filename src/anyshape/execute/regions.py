@@ -164,7 +164,8 @@ class _Planner:
         params = (*body.params, *(bool_[Dim.of(symbol), 0] for symbol in told))
         names = tuple(f"operand {number}" for number in range(len(params)))
         known = _about(self.facts, body.symbols)
-        graph = replace(self.graph, inputs=names, body=replace(body, params=params, facts=known))
+        body = replace(body, params=params, facts=known)
+        graph = replace(self.graph, inputs=names, body=body, declared=None)
         operands, results = self._operands(node), self._results(node)
         return SegmentStep(self.compile_program(graph), _axes(graph), operands, told, results)
 

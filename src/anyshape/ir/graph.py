@@ -8,12 +8,27 @@ from anyshape.ir.checks import ValueCheck
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.node import Locations, Node, Region, Value
 from anyshape.ir.text.printer import graph_text
-from anyshape.sym import Axis, Facts
+from anyshape.ir.types import TensorType
+from anyshape.sym import Axis, Facts, Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What callers know of a graph whose sizes have been refined since: inputs with their axes, and
+    facts. They are what a call is bound and checked by, and what its errors speak of.
+
+    `implied` follows from them: predicates of the body that need no check of their own.
+    """
+
+    inputs: tuple[tuple[str, TensorType], ...]
+    facts: Facts
+    implied: frozenset[Predicate]
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Named inputs and a closed body. Weights, locations and `checks` are outside identity.
+    """Named inputs and a closed body. Weights, locations, `checks` and what was `declared` before
+    sizes were refined are outside identity.
 
     If there are checks, the last result is the offence that they found (`ir/checks.py`).
     """
@@ -24,6 +39,7 @@ class Graph:
     weights: WeightStore = field(default_factory=WeightStore, compare=False, repr=False)
     locations: Locations = field(default_factory=Locations, compare=False, repr=False)
     checks: tuple[ValueCheck, ...] = field(default=(), compare=False, repr=False)
+    declared: Declared | None = field(default=None, compare=False, repr=False)
 
     @property
     def facts(self) -> Facts:

@@ -2,24 +2,40 @@
 
 It asks, for each node, whether the rules of its op still give the recorded types under the facts
 of the region, and whether these facts include what the op requires; whether every symbol has one
-source; whether tokens are used once; and whether regions are closed. A failure is a defect of the
-pass or frontend that made the graph, never of the user.
+source; whether tokens are used once; and whether regions are closed. `verify_facts_kept` compares
+two graphs: what was known of the first is known of the second. A failure is a defect of the pass or
+frontend that made the graph, never of the user.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from anyshape.base.errors import AnyshapeError, VerifyError
 from anyshape.ir.attrs import check_attrs
 from anyshape.ir.build import infer
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.graph import Graph
+from anyshape.ir.inputs import entry_facts
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, param_index
 from anyshape.ir.types import TensorType, TokenType, Type
-from anyshape.sym import HOLE, Answer, Equal, FactScope, Predicate, Symbol
+from anyshape.sym import (
+    HOLE,
+    Answer,
+    Axis,
+    Dim,
+    Divisible,
+    Equal,
+    Fact,
+    FactScope,
+    LessEqual,
+    Origin,
+    Predicate,
+    Prover,
+    Symbol,
+)
 
 
 class _Asking(ShapeContext):
@@ -118,3 +134,56 @@ def _verify_tokens(nodes: Sequence[Node], results: Sequence[Value]) -> None:
     for value, count in uses.items():
         if isinstance(value.type, TokenType) and count > 1:
             raise VerifyError(value.node.op.name, f"gives a token that is used {count} times")
+
+
+# --- facts of two graphs --------------------------------------------------------------------------
+
+
+def verify_facts_kept(before: Graph, after: Graph) -> None:
+    """Whatever is known of the sizes of `before` is stated for `after`, or follows.
+
+    What an op requires of a size goes with the size: nobody asks for it any more.
+    """
+    stated = _statements(after)
+    lost = [statement for statement in _statements(before) if statement not in stated]
+    if not lost:
+        return
+    axes = [item for item in stated if isinstance(item, Axis)]
+    prover = Prover(axes, [item.predicate for item in stated if isinstance(item, Fact)])
+    present = after.body.symbols.union(*(_symbols(item) for item in stated))
+    for statement in lost:
+        if not _is_over(statement, present) and not _follows(statement, prover):
+            raise VerifyError(f"graph '{after.name}'", f"has lost the fact '{statement}'")
+
+
+def _statements(graph: Graph) -> dict[Axis | Fact, None]:
+    """What callers were told, and what the body says; facts count by what they say."""
+    told, inside = entry_facts(graph), graph.facts
+    facts = (Fact(fact.predicate, fact.origin) for fact in (*told.facts, *inside.facts))
+    return dict.fromkeys((*told.axes, *inside.axes, *facts))
+
+
+def _symbols(statement: Axis | Fact) -> frozenset[Symbol]:
+    if isinstance(statement, Axis):
+        return frozenset({statement.symbol})
+    return statement.predicate.symbols
+
+
+def _is_over(statement: Axis | Fact, present: frozenset[Symbol]) -> bool:
+    required = isinstance(statement, Fact) and statement.origin is Origin.OP
+    return required and not _symbols(statement) <= present
+
+
+def _follows(statement: Axis | Fact, prover: Prover) -> bool:
+    if isinstance(statement, Fact):
+        return prover.proves(statement.predicate) is Answer.TRUE
+    has_no_gaps = len(statement.ranges) == 1
+    return has_no_gaps and all(prover.proves(p) is Answer.TRUE for p in _said(statement))
+
+
+def _said(axis: Axis) -> Iterator[Predicate]:
+    size = Dim.of(axis.symbol)
+    yield LessEqual(Dim.of(axis.min), size)
+    if axis.max is not None:
+        yield LessEqual(size, Dim.of(axis.max))
+    yield Divisible(size, Dim.of(axis.multiple_of))

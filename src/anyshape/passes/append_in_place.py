@@ -92,8 +92,22 @@ class GrowingAxesFirst:
             why = f"'{graph.inputs[growth.input]}' grows along axis {growth.axis}"
             place = graph.locations.of(node)
             ctx.decisions.record(Decision(self.name, True, why, node, place))
-        reordered = rebuild_graph(_Reorder(growths), graph)
+        reordered = rebuild_graph(_Reorder(growths), _declared_in_memory(graph, growths))
         return Canonicalize().run(reordered, ctx)  # transposes meet and cancel
+
+
+def _declared_in_memory(graph: Graph, growths: Sequence[Growth]) -> Graph:
+    """What callers know of the inputs, in the orders that these get."""
+    if graph.declared is None:
+        return graph
+    orders = {graph.inputs[growth.input]: growth.order for growth in growths}
+    inputs = tuple(
+        (name, type_.with_shape(tuple(type_.shape[axis] for axis in orders[name])))
+        if name in orders
+        else (name, type_)
+        for name, type_ in graph.declared.inputs
+    )
+    return replace(graph, declared=replace(graph.declared, inputs=inputs))
 
 
 def _donation(

@@ -16,6 +16,7 @@ from anyshape.ir.interpret import evaluate
 from anyshape.ir.rewrite import Decision, DecisionLog
 from anyshape.ir.types import Array
 from anyshape.ir.verify import verify as verify_graph
+from anyshape.ir.verify import verify_facts_kept
 from anyshape.passes.donation import NOTHING_DONATED, Donation
 
 Compute = Callable[[Graph], tuple[Array, ...]]
@@ -91,8 +92,9 @@ def run_passes(
 ) -> Passed:
     """Runs `passes` in order; `donated` are positions of inputs.
 
-    With `verify`, each result is checked and its maker named. `observe` is told of every pass, with
-    the graph that it leaves. `compute` is what work on constants is done by.
+    With `verify`, each result is checked, no fact may be lost, and the maker is named. `observe` is
+    told of every pass, with the graph that it leaves. `compute` is what work on constants is done
+    by.
     """
     ctx = PassContext(donation=Donation(donated), compute=compute)
     reports: list[PassReport] = []
@@ -107,13 +109,14 @@ def run_passes(
 def _run_one(graph: Graph, step: Pass, ctx: PassContext, verify: bool) -> tuple[Graph, PassReport]:
     new = step.run(graph, ctx)
     if verify:
-        _verify(new, step)
+        _verify(graph, new, step)
     sizes = len(graph.nodes()), len(new.nodes())
     return new, PassReport(step.name, new != graph, *sizes, ctx.decisions.take())
 
 
-def _verify(graph: Graph, step: Pass) -> None:
+def _verify(before: Graph, after: Graph, step: Pass) -> None:
     try:
-        verify_graph(graph)
+        verify_facts_kept(before, after)
+        verify_graph(after)
     except VerifyError as error:
         raise VerifyError(f"after pass '{step.name}', {error.subject}", error.problem) from error

@@ -25,6 +25,7 @@ from anyshape.passes.long_tasks import LongTasks
 from anyshape.passes.narrowing import Narrowing
 from anyshape.passes.own_results import OwnResults
 from anyshape.passes.recognise_attention import RecogniseAttention
+from anyshape.passes.refine import Refine
 from anyshape.passes.row_products import RowProducts
 from anyshape.passes.segments import Segments
 from anyshape.passes.share_kernels import ShareKernels
@@ -51,7 +52,8 @@ SIMPLIFY: Final[tuple[Pass, ...]] = (
 """What makes any graph simpler, whoever runs it."""
 
 PASSES: Final[tuple[Pass, ...]] = (
-    Expand(),  # first: what no kernel takes whole becomes primitives
+    Refine(),  # first: whoever compares sizes sees one dim for each
+    Expand(),  # then: what no kernel takes whole becomes primitives
     *SIMPLIFY,
     RowProducts(),  # products of rows, with what follows them in the same shape
     RecogniseAttention(),  # products around a softmax, which later passes need not know

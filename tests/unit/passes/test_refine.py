@@ -1,0 +1,210 @@
+"""Sizes that facts settle are one dim in the graph, and callers see nothing of it."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import anyshape as ash
+from anyshape.base.errors import AxisRangeError, BindingNamesError, FactViolationError, VerifyError
+from anyshape.execute import compile_graph
+from anyshape.ir.graph import Graph
+from anyshape.ir.inputs import entry_facts, entry_plan
+from anyshape.ir.text.parser import parse
+from anyshape.passes import PassContext, run_passes
+from anyshape.passes.pipeline import PASSES
+from anyshape.passes.refine import Refine
+from anyshape.sym import Axis, Dim, Facts
+
+RNG = np.random.default_rng(0)
+
+
+def array(*shape: int) -> Any:
+    return RNG.normal(size=shape).astype(np.float32)
+
+
+@ash.jit(where="a == b")
+def same(x: ash.f32["a", "c"], y: ash.f32["b", "c"]):
+    return ash.concat([x, y], axis=0), x + y
+
+
+@ash.jit(axes=[Axis("a", min=2), Axis("b", min=2)])
+def not_one(x: ash.f32["a", 10], y: ash.f32[10, "b"]):
+    return x + y
+
+
+@ash.jit(where="c == 3*a")
+def thrice(x: ash.f32["a", "d"], y: ash.f32["c", "d"]):
+    return ash.concat([x, x, x], axis=0) + y
+
+
+def inputs_of(executable: ash.Executable) -> list[str]:
+    return [str(type_) for type_ in executable.graph.body.params]
+
+
+def test_names_of_one_size_are_one_dim() -> None:
+    assert inputs_of(same.executable) == ["f32[a, c]", "f32[a, c]"]
+    assert "b" not in {symbol.name for symbol in same.executable.graph.body.symbols}
+    x, y = array(4, 3), array(4, 3)
+    both, total = same(x, y)
+    np.testing.assert_array_equal(both, np.concatenate([x, y]))
+    np.testing.assert_array_equal(total, x + y)
+
+
+def test_what_ops_require_refines_inputs() -> None:
+    assert inputs_of(not_one.executable) == ["f32[10, 10]", "f32[10, 10]"]
+    x, y = array(10, 10), array(10, 10)
+    np.testing.assert_array_equal(not_one(x, y), x + y)
+    with pytest.raises(FactViolationError, match=r"'broadcastable\(a, 10\)' does not hold"):
+        not_one(array(4, 10), y)
+    with pytest.raises(AxisRangeError, match="axis 'a' is 1"):
+        not_one(array(1, 10), y)
+
+
+def test_a_multiple_takes_the_place_of_its_axis() -> None:
+    assert inputs_of(thrice.executable) == ["f32[a, d]", "f32[3*a, d]"]
+    x, y = array(2, 5), array(6, 5)
+    np.testing.assert_array_equal(thrice(x, y), np.concatenate([x, x, x]) + y)
+    with pytest.raises(FactViolationError, match=r"'c == 3\*a' does not hold for a=2, c=7"):
+        thrice(x, array(7, 5))
+
+
+def test_errors_speak_of_declared_axes() -> None:
+    plain = compile_graph(same.graph, without=["refine"])
+    messages = [_message(run, array(4, 3), array(5, 3)) for run in (same.executable, plain)]
+    assert messages[0] == messages[1]
+    assert "'a == b' does not hold for a=4, b=5" in messages[0]
+    assert "input 'y' has 5 (axis 0)" in messages[0]
+
+
+def _message(executable: ash.Executable, *arrays: Any) -> str:
+    with pytest.raises(FactViolationError) as caught:
+        executable(*arrays)
+    return str(caught.value)
+
+
+def test_bindings_name_declared_axes() -> None:
+    executable = same.executable
+    assert [axis.name for axis in executable.axes] == ["a", "c", "b"]
+    whole = executable.specialize(a=4, b=4, c=3)
+    assert whole.as_text() == executable.specialize(a=4, c=3).as_text()
+    with pytest.raises(FactViolationError, match="a == b"):
+        executable.specialize(a=4, b=5, c=3)
+    with pytest.raises(BindingNamesError):
+        executable.specialize(a=4)
+
+
+def test_explain_names_the_fact() -> None:
+    groups = [str(group) for group in same.executable.explain().applied]
+    assert any("b is a: a == b (user: a == b @ " in group for group in groups)
+
+
+def test_both_families_of_sizes_are_one() -> None:
+    """Words of level 2: a size is computed once."""
+    refined, plain = same.executable, compile_graph(same.graph, without=["refine"])
+    counts = [len(exe.executor.linked.words.numbers) for exe in (refined, plain)]  # type: ignore[attr-defined]
+    assert counts[0] < counts[1]
+
+
+def test_donated_inputs_keep_their_orders() -> None:
+    @ash.jit(where="heads == h", donate=["past"])
+    def grow(past: ash.f32["b", "heads", "s", 4], new: ash.f32["b", "h", 1, 4]):
+        return ash.concat([past, new], axis=2)
+
+    past, new = array(2, 3, 5, 4), array(2, 3, 1, 4)
+    expected = np.concatenate([past, new], axis=2)
+    np.testing.assert_array_equal(grow(past, new), expected)
+    with pytest.raises(FactViolationError, match="heads"):
+        grow(array(2, 3, 5, 4), array(2, 4, 1, 4))
+
+
+def test_host_nodes_know_the_sizes() -> None:
+    @ash.jit(where="a == b")
+    def sized(x: ash.f32["a"], y: ash.f32["b"]):
+        return ash.nonzero(x + y)
+
+    x = np.array([0, 1, 2, 0], np.float32)
+    np.testing.assert_array_equal(sized(x, x), np.argwhere(x + x).T)
+    with pytest.raises(FactViolationError, match="'a == b' does not hold for a=4, b=3"):
+        sized(x, x[:3])
+
+
+TEXT = """
+facts {
+  a == b  # user
+}
+graph f(x: f32[a], y: f32[b]) -> f32[a] {
+  %0 = add(x, y) : f32[a]
+  return %0
+}
+"""
+
+
+def test_twice_is_once() -> None:
+    graph = parse(TEXT)
+    once = Refine().run(graph, PassContext())
+    twice = Refine().run(once, PassContext())
+    assert once == twice
+    assert twice.declared == once.declared
+
+
+def test_later_requirements_are_checked_too() -> None:
+    graph = Refine().run(parse(TEXT), PassContext())
+    more = replace(graph.body, facts=replace(graph.facts, facts=(ash_fact("a <= 7"),)))
+    assert [str(fact) for fact in entry_facts(graph.with_body(more)).facts] == ["a == b", "a <= 7"]
+    assert [name for name, _ in entry_plan(graph).inputs] == ["input 'x'", "input 'y'"]
+
+
+def ash_fact(text: str) -> Any:
+    return parse(f"facts {{ {text} }} graph f(x: f32[a]) -> f32[a] {{ return x }}").facts.facts[0]
+
+
+def test_a_replacement_without_value_is_refused() -> None:
+    """`n // d` with a `d` that is always 0: no call is legal, and the graph is left alone."""
+    text = TEXT.replace("a == b", "d == 0").replace("x: f32[a], y: f32[b]", "x: f32[d], y: f32[n]")
+    text = text.replace("add(x, y) : f32[a]", "dim_value() {value=n//d} : i64[]")
+    graph = parse(text.replace("-> f32[a]", "-> i64[]"))
+    passed = run_passes(graph, [Refine()])
+    assert passed.graph == graph
+    (decision,) = passed.reports[0].refused
+    assert "d is 0" in decision.why
+
+
+# --- no pass loses a fact -------------------------------------------------------------------------
+
+
+class Forgets:
+    """A pass that drops what users have said."""
+
+    name = "forgets"
+
+    def run(self, graph: Graph, ctx: PassContext) -> Graph:
+        return graph.with_body(replace(graph.body, facts=Facts()))
+
+
+class Widens:
+    """A pass that forgets the range of an axis."""
+
+    name = "widens"
+
+    def run(self, graph: Graph, ctx: PassContext) -> Graph:
+        return graph.with_body(replace(graph.body, facts=Facts((Axis("n"),))))
+
+
+def test_a_lost_fact_is_found() -> None:
+    with pytest.raises(VerifyError, match=r"(?s)after pass 'forgets'.*a == b"):
+        run_passes(parse(TEXT), [Forgets()], verify=True)
+
+
+def test_a_lost_range_is_found() -> None:
+    text = "axes { n: 0..8 } graph f(x: f32[n]) -> f32[n] { return x }"
+    with pytest.raises(VerifyError, match=r"(?s)after pass 'widens'.*n: 0\.\.8"):
+        run_passes(parse(text), [Widens()], verify=True)
+
+
+def test_refinement_keeps_all_facts() -> None:
+    for function in (same, not_one, thrice):
+        passed = run_passes(function.graph, PASSES, verify=True)
+        assert passed.graph.declared is not None
+        assert Dim.of("b") not in passed.graph.body.params[0].shape  # type: ignore[union-attr]
