@@ -124,7 +124,13 @@ CASES = (
         torch.polar(x, x).unsqueeze(-1).transpose(0, -1)[:, 1:].permute(2, 1, 0)
         .expand(-1, -1, 2).reshape(x.shape[0], -2 + x.shape[1] * 2).clone().unsqueeze(1)
         .select(1, 0))),
-    case("complex times real", lambda x: torch.view_as_real(torch.polar(x, x) * 2), "mul.Tensor"),
+    case("complex times real", lambda x: torch.view_as_real(torch.polar(x, x) * 2)),
+    case("complex times reals", lambda x: torch.view_as_real(x[:1] * torch.polar(x, x))),
+    case("complex times imaginary", lambda x: torch.view_as_real(torch.polar(x, x) * 2j), "mul.Tensor"),
+    case("complex on its device", lambda x: torch.view_as_real(torch.polar(x, x).to(x.device))),
+    case("more precise complex", lambda x: torch.view_as_real(
+        torch.polar(x, x).to(torch.complex128)
+    )),
     case("item", lambda x: x * x.argmax().item(), "item.default", "_local_scalar_dense.default"),
     case("negative item", lambda x: x + x[0, 0].to(torch.int64).sub(5).item(), "item.default",
          "_local_scalar_dense.default"),

@@ -18,6 +18,7 @@ from anyshape.base.location import Location
 from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError
 from anyshape.frontend.aten.complex_tensors import (
     COMPLEX,
+    PARTS,
     ComplexTensor,
     has_complex,
     is_complex,
@@ -152,7 +153,8 @@ class Walker:
         if isinstance(argument, dict):
             items = cast(dict[str, Any], argument).items()
             return {name: self.argument(item) for name, item in items}
-        return from_torch(argument) if isinstance(argument, torch.dtype) else argument
+        is_ours = isinstance(argument, torch.dtype) and argument not in PARTS
+        return from_torch(argument) if is_ours else argument  # entries for complex numbers read it
 
     def _attribute(self, path: str) -> Any:
         part: Any = self.module

@@ -18,6 +18,7 @@ from anyshape.frontend.builder.axes import normal_axis
 from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
+from anyshape.ir.types import DType
 from anyshape.sym import Dim
 
 Size = int | Dim
@@ -56,11 +57,32 @@ def polar(call: Call, length: Tensor, angle: Tensor) -> ComplexTensor:
 
 @complex_entry("aten.mul.Tensor")
 def multiply(call: Call, x: Any, y: Any) -> ComplexTensor:
-    if not (isinstance(x, ComplexTensor) and isinstance(y, ComplexTensor)):
-        raise NoEntryError
     dtype = PARTS[call.node.meta["val"].dtype]
+    if not (isinstance(x, ComplexTensor) and isinstance(y, ComplexTensor)):
+        return _scaled(x, y, dtype) if isinstance(x, ComplexTensor) else _scaled(y, x, dtype)
     (a, b), (c, d) = (_apart(cast_to(each.parts, dtype)) for each in (x, y))
     return _of_parts(a * c - b * d, a * d + b * c)
+
+
+def _scaled(x: ComplexTensor, factor: Any, dtype: DType) -> ComplexTensor:
+    """Both parts times a real tensor or a real number."""
+    if isinstance(factor, complex):
+        raise NoEntryError
+    if isinstance(factor, Tensor):
+        factor = mv.expand_dims(cast_to(factor, dtype), -1)
+    return ComplexTensor(cast_to(x.parts, dtype) * factor)
+
+
+@complex_entry(
+    "aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten.to.other",
+    "aten._to_copy.default",
+)  # fmt: skip
+def converted(call: Call, x: Any, *_: Any, **__: Any) -> ComplexTensor:
+    """Of another precision, or on the same device; a real tensor has no other part yet."""
+    dtype = PARTS.get(call.node.meta["val"].dtype)
+    if dtype is None or not isinstance(x, ComplexTensor):
+        raise NoEntryError
+    return ComplexTensor(cast_to(x.parts, dtype))
 
 
 def _apart(parts: Tensor) -> tuple[Tensor, Tensor]:
