@@ -128,6 +128,9 @@ TYPES: dict[str, Function] = {
     "type": lambda x: x + 1 if type(x.shape[1]) is int else x - 1,
     "type is one of": lambda x: x + 1 if type(x.shape[1]) in {int, float} else x - 1,
     "match": matched,
+    "int": lambda x: x[:, : int(x.shape[1] // 2)],
+    "int in a function": lambda x: x[:, : sum(int(size) for size in x.shape)],
+    "int as a class": lambda x: x + torch.ones(int(x.shape[1]), dtype=int),
 }
 """Tests of a size's type, which is `int` at any size."""
 PARTS: dict[str, Function] = {

@@ -25,6 +25,7 @@ from unittest.mock import patch
 import torch
 
 from anyshape.frontend.torch_export.askers import is_models_own
+from anyshape.frontend.torch_export.integer_calls import integer_calls
 
 _NUMBERS: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 _FOREIGN = frozenset({"torch", "numpy", "anyshape", "sympy", *sys.stdlib_module_names})
@@ -56,23 +57,35 @@ class _Type(type, metaclass=_TypeOfNumbers):
 
 @contextmanager
 def number_types(module: Any) -> Generator[None]:
-    """Within, `type(size)` is `int` in the modules of what the model calls."""
+    """Within, `type(size)` is `int` in the modules of what the model calls, and `int(size)` the
+    size."""
+    reached = _reached_functions(module)
     with ExitStack() as stack:
-        for names in _modules_with_type(module):
+        for names in _modules_with_type(reached):
             stack.enter_context(patch.dict(names, {"type": _Type}))
+        stack.enter_context(integer_calls(each for each in reached if _calls_int(each)))
         yield
 
 
-def _modules_with_type(module: Any) -> list[dict[str, Any]]:
-    """The global names of functions that the model may call and that use `type`."""
+def _reached_functions(module: Any) -> list[FunctionType]:
+    """The functions that the model may call."""
     reached = _Reached()
     for each in module.modules():
         reached.add(type(each))
         for value in cast("dict[str, Any]", vars(each)).values():
             reached.add(value)
-    functions = filter(_compares_types, reached.functions())
-    found = {id(function.__globals__): function.__globals__ for function in functions}
+    return reached.functions()
+
+
+def _modules_with_type(functions: list[FunctionType]) -> list[dict[str, Any]]:
+    """The global names of those functions that use `type`."""
+    comparing = filter(_compares_types, functions)
+    found = {id(function.__globals__): function.__globals__ for function in comparing}
     return [names for names in found.values() if "type" not in names]
+
+
+def _calls_int(function: FunctionType) -> bool:
+    return "int" in _names(function.__code__)
 
 
 def _compares_types(function: FunctionType) -> bool:
