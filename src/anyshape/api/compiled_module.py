@@ -20,6 +20,7 @@ import numpy as np
 from anyshape.api.call_errors import in_words_of_call
 from anyshape.api.graph_calls import graph_arrays, passes_on, returned_leaves
 from anyshape.api.overlaps import refuse_overlaps
+from anyshape.api.transformers_caches import Caches
 from anyshape.base.errors import DimMismatchError, InputError
 from anyshape.base.fork_lock import call_lock
 from anyshape.base.not_pickled import NotPickled
@@ -62,8 +63,16 @@ class CompiledModule(NotPickled):
         self._cases_pass_on = passes_on(model)
         self._passes_on = self._cases_pass_on and self._branched is None
         self._written = frozenset(leaf for each in model.programs for leaf in each.input_updates)
+        self._caches = Caches(model)
+        self._takes_caches = bool(self._caches)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._takes_caches:
+            result = self._call((), self._caches.arguments(args, kwargs))
+            return self._caches.returned(result, args, kwargs)
+        return self._call(args, kwargs)
+
+    def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         leaves = self._signature.flatten(args, kwargs)
         try:
             if self._passes_on:
@@ -75,6 +84,8 @@ class CompiledModule(NotPickled):
 
     def steps(self, *args: Any, **kwargs: Any) -> Iterator[StepRun]:
         """One call, a step at a time; the state stays as it is."""
+        if self._takes_caches:
+            args, kwargs = (), self._caches.arguments(args, kwargs)
         return self._executable.steps(*self._arrays(self._signature.flatten(args, kwargs)))
 
     @property

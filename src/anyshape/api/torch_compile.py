@@ -8,7 +8,9 @@ from typing import Any
 import torch
 
 from anyshape.api.consume import refuse_consumed
+from anyshape.api.transformers_caches import cache_axes, refuse_lost_caches, register_caches
 from anyshape.base.errors import OptionError
+from anyshape.frontend.imported.call_signature import Parameters
 from anyshape.frontend.imported.program import ImportedModel
 from anyshape.frontend.torch_export import capture_module, capture_program
 from anyshape.frontend.torch_export.sources import as_module, refuse_scripted
@@ -42,5 +44,10 @@ def captured_model(
         return capture_program(source, axes, names, share=consume)
     if axes is not None and dynamic_shapes is not None:
         raise OptionError("dynamic_shapes", "...", "left out where axes are given")
+    register_caches(source)
+    if dynamic_shapes is None:
+        axes = cache_axes(axes, Parameters.of(source.forward).bind(args, kwargs))
     call = source, args, kwargs, axes, dynamic_shapes, names
-    return capture_module(*call, share=consume, branches=branches)
+    model = capture_module(*call, share=consume, branches=branches)
+    refuse_lost_caches(model)
+    return model

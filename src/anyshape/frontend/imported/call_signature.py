@@ -78,6 +78,7 @@ class CallSignature:
         self.is_tensor = tuple(map(is_array, example.leaves))
         self._constants = [None if is_array(leaf) else leaf for leaf in example.leaves]
         self._structure = example.structure
+        self.containers = dict(zip(self.names, example.structure.children, strict=True))
         self._plain = all(self.is_tensor) and self.paths == self.names
 
     def flatten(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
