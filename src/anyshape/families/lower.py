@@ -73,7 +73,7 @@ def _by_family(job: Job) -> Lowered:
 
 def _staged(job: Job, staged: Node) -> Lowered:
     """Both ways to compute what is staged, of which sizes allow one."""
-    as_a_whole, from_parts = (without_stages(job.region, staged, way) for way in range(2))
+    as_a_whole, from_parts = (without_stages(job.region, way) for way in range(2))
     whole = _by_family(replace(job, region=as_a_whole))
     own = replace(job, facts=whole.kernel.facts, sizes=whole.kernel.sizes, dims=whole.sizes)
     parts = _by_family(replace(own, region=from_parts)).kernel

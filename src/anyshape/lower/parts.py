@@ -105,11 +105,11 @@ def staged_node(region: Region) -> Node | None:
     return next((node for node in region.nodes() if node.op is STAGED), None)
 
 
-def without_stages(region: Region, staged: Node, way: int) -> Region:
-    """The region with one of the two ways in place of the staged value."""
+def without_stages(region: Region, way: int) -> Region:
+    """The region with one of the two ways in place of what is staged."""
     made: dict[Value, Value] = {}
     for node in region.nodes():
-        if node is staged:
+        if node.op is STAGED:
             made[node.result()] = made[node.operands[way]]
             continue
         operands = tuple(made[value] for value in node.operands)

@@ -6,17 +6,19 @@ and that group can take it:
   - a *map* (elementwise or indexed) is inlined into its users, unless a broadcast there would
     compute something costly again and again; reductions keep what several of their loops need;
   - a *loop* (reduction or contraction) takes along what follows it if the family of its kernel can
-    (`families/`): elementwise ops of its own shape, after a product transposes too; a group has at
-    most one loop op that is not itself reduced further;
+    (`families/`): after a product elementwise ops of its own shape and transposes;
+  - reductions of the same *rows* share a kernel with all that is made of them in between, however
+    it is spelled (`families/row/space.py`): what is made of reductions stays with their rows, and
+    a reshape that adds or drops axes of 1 is no obstacle;
   - views in front of a contraction (transposes, slices, broadcasts, widening casts) join it if its
     family still matches with them: operands read as matrices, say;
   - a map that is left in front of a dot, and feeds nothing else, joins it if its ops are cheap: the
     dot computes one of its operands itself (`dot_prologue.py`).
 
-Aliases belong to no group. What is neither map nor loop stays alone, and so does an elementwise op
-without machine code (`native_forms.py`). No group is longer than pays (`MOST_OPS`), or chooses
-among more parts of concatenations (`MOST_PARTS`), so that kernels and the time to compile one are
-bounded, however long a graph is.
+Other aliases belong to no group. What is neither map nor loop stays alone, and so does an
+elementwise op without machine code (`native_forms.py`). No group is longer than pays (`MOST_OPS`),
+or chooses among more parts of concatenations (`MOST_PARTS`), so that kernels and the time to
+compile one are bounded, however long a graph is.
 """
 
 from __future__ import annotations
@@ -30,19 +32,25 @@ from anyshape.analysis.strided_view import is_view
 from anyshape.families import FAMILIES
 from anyshape.families.body import Body
 from anyshape.families.dot.match import MatmulMatch, matmul_match
+from anyshape.families.row.space import Layout, rows_of, space_of
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision, DecisionLog, Refusal
 from anyshape.ops.known import CONCAT, DOT
 from anyshape.passes.dot_prologue import objection_to_prologue
-from anyshape.passes.native_forms import has_kernel, is_alone, is_loop
+from anyshape.passes.native_forms import has_kernel, is_alias, is_alone, is_loop, is_map
 from anyshape.sym import Answer, Equal, FactScope
 
 MOST_OPS = 64
 """Ops of a kernel, a compound counted once. Beyond it what is alive no longer fits into registers:
 an op of a chain takes half as long again at 128 as at 64, an op of a dense DAG twice as long, and
 compiling takes longer for each op. The pass over memory that a cut costs is 1/64 of that."""
+
+
+MOST_REDUCTIONS = 8
+"""Of a row kernel, a compound counted as two. Each is a loop or two over the row, so that kernels
+and the time to compile one stay bounded; the pass over memory that a cut costs is 1/8 of that."""
 
 
 MOST_PARTS = 16
@@ -52,7 +60,7 @@ the sizes of the parts before it."""
 
 @dataclass(eq=False)
 class Group:
-    """Nodes of one kernel, the last one first, and the reduction or contraction among them."""
+    """Nodes of one kernel, the last one first, and the last reduction or contraction of them."""
 
     nodes: list[Node] = field(default_factory=list[Node])
     loop: Node | None = None
@@ -75,6 +83,11 @@ class Group:
         """Among how many operands of concatenations the kernel chooses."""
         return sum(len(node.operands) for node in self.nodes if node.op is CONCAT)
 
+    @property
+    def reductions(self) -> int:
+        """How many loops there are over a row."""
+        return sum(_reductions_of(node) for node in self.nodes if is_loop(node))
+
     def feeds_loop(self, users: set[Node]) -> bool:
         """Whether a node with these users is part of what the loop is computed from."""
         return not users.isdisjoint(self.before)
@@ -82,7 +95,7 @@ class Group:
     def add(self, node: Node, users: set[Node]) -> None:
         self.nodes.append(node)
         if is_loop(node):
-            self.loop = node
+            self.loop = self.loop or node
         if self.loop is node or self.feeds_loop(users):
             self.before.add(node)
 
@@ -106,10 +119,13 @@ class Grouping:
             for value in node.operands:
                 self.users[value.node].add(node)
         self.results = {value.node for value in graph.results}
+        self.rows = rows_of(nodes)
         self.decisions: dict[Node, Decision] = {}
         for node in reversed(nodes):
             if has_kernel(node):
                 self._place(node)
+            elif is_alias(node) and (node in self.rows or self._names_a_map(node)):
+                self._place_alias(node)
         for node in nodes:
             if node.op is DOT:
                 self._take_prologue(self.groups[node])
@@ -127,6 +143,19 @@ class Grouping:
             group = Group()
         group.add(node, self.users[node])
         self.groups[node] = group
+
+    def _place_alias(self, node: Node) -> None:
+        """What only names a value for each row stays with the rows, or outside of all kernels."""
+        group = self._group_of_users(node)
+        if isinstance(group, Group) and self._has_same_rows(node, group):
+            group.add(node, self.users[node])
+            self.groups[node] = group
+
+    def _names_a_map(self, alias: Node) -> bool:
+        """Whether it adds axes of 1 to a value that a kernel computes, or drops them."""
+        (x,) = alias.operands
+        old, new = ([d for d in v.tensor.shape if d != 1] for v in (x, alias.result()))
+        return old == new and is_map(x.node)
 
     def _decide(self, node: Node, taken: bool, why: str) -> None:
         self.decisions[node] = Decision(self.name, taken, why, node, self.locations.of(node))
@@ -176,10 +205,30 @@ class Grouping:
             return _objection_to_loop(node, group)
         if group.contraction is not None and group.feeds_loop(self.users[node]):
             return _objection_to_operand(node, group, group.contraction)
+        if node in self.rows and not self._has_same_rows(node, group):
+            return self._objection_to_leaving(node, group)
         costly = node.op.has(Trait.ELEMENTWISE) and not node.op.is_cheap
-        if costly and self._is_expanded(node):
+        if costly and self._is_expanded(node) and not self._is_made_once(node):
             return Refusal("it would be computed again for each use")
         return None
+
+    def _has_same_rows(self, node: Node, group: Group) -> bool:
+        """Whether a value that is made of reductions is used by a kernel for the same rows."""
+        root, own = self.rows.get(group.root), self.rows.get(node)
+        return root is not None and (own is None or root.space.serves(own.space))
+
+    def _is_made_once(self, node: Node) -> bool:
+        """Whether a kernel for its rows computes it once for each of them."""
+        return node in self.rows and self.rows[node].layout is not Layout.FULL
+
+    def _objection_to_leaving(self, node: Node, group: Group) -> Refusal | None:
+        """Why a value that is made of reductions stays with their rows. An op on a number for each
+        row and what was there before may be computed anywhere: that saves memory for its result."""
+        used = [self.rows[v.node] for v in node.operands if v.node in self.rows]
+        is_full = self.rows[node].layout is Layout.FULL
+        if is_full and node.op.is_cheap and all(row.layout is not Layout.FULL for row in used):
+            return None
+        return Refusal(f"it stays with its rows, {group.root.op.name} has others")
 
     def _is_one_too_many(self, concat_: Node, group: Group) -> bool:
         """A concatenation of concatenations along one axis was made to be several kernels."""
@@ -199,13 +248,20 @@ class Grouping:
 def _objection_to_loop(node: Node, group: Group) -> Refusal | None:
     """Why a loop cannot take along the ops that follow it: what is its kernel on its own must be
     its kernel with them."""
-    if group.loop is not None:
-        return Refusal(f"the kernel has {group.loop.op.name} already")
+    loop = group.loop
+    if loop is not None and (space_of(node) is None or space_of(loop) is None):
+        return Refusal(f"the kernel has {loop.op.name} already")
+    if group.reductions + _reductions_of(node) > MOST_REDUCTIONS:
+        return Refusal(f"the kernel has {group.reductions} reductions already")
     alone, grown = Body.of_nodes([node]), group.body_with([node])
     for family in FAMILIES:
         if family.anchors(node) and _refusal(family.match(alone)) is None:
             return _refusal(family.match(grown)) or family.objection(grown, node)
     return None
+
+
+def _reductions_of(loop: Node) -> int:
+    return 2 if loop.op.is_compound else 1
 
 
 def _objection_to_operand(node: Node, group: Group, contraction: Node) -> Refusal | None:

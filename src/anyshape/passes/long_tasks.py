@@ -15,6 +15,9 @@ one task, which no other thread can share and nobody can end. Kernels of such op
     cumsum(x)   totals = part_reduce(x)
                 staged(cumsum(x), part_cumulative(x, totals))
 
+    softmax(x)  steps for each of its reductions (`long_rows.py`)
+                staged(softmax(x), …)                a row per task, or a map
+
     sort(x)     values, places = sort_parts(x)
                 merge_parts(x, values, places)       sorts by itself if there are no parts
 
@@ -38,6 +41,7 @@ from anyshape.ops.dot import DotAttrs
 from anyshape.ops.known import KERNEL
 from anyshape.ops.sort import SortAttrs, TopKAttrs
 from anyshape.passes.infra import PassContext
+from anyshape.passes.long_rows import long_rows_of, rows_in_parts
 from anyshape.passes.part_kernels import (
     KernelOfLoop,
     Parts,
@@ -99,19 +103,35 @@ class _Divider(Rebuilder):
             return self._sorted(node, root[0].node, builder)
         loop = loop_of(node.regions[0])
         if loop is None:
+            return self._rows(node, builder)
+        flat = not isinstance(loop.attrs, DotAttrs) and is_flat(loop)
+        if (
+            builder.scope.proves(LessEqual(divided(loop, flat), Dim.of(2 * PART - 1)))
+            is Answer.TRUE
+        ):
             return node.results
-        if builder.scope.proves(LessEqual(divided(loop), Dim.of(2 * PART - 1))) is Answer.TRUE:
-            return node.results
-        parts = parts_of(loop)
+        parts = parts_of(loop, flat)
         decision = Decision(self.name, True, f"in {parts.number} parts", loop, builder.location)
         self.ctx.decisions.record(decision)
         return in_parts(KernelOfLoop(node, loop), parts, builder).results
+
+    def _rows(self, node: Node, builder: Builder) -> tuple[Value, ...]:
+        rows = long_rows_of(node)
+        if rows is None:
+            return node.results
+        loop = rows.widest
+        if _is_short(divided(loop, rows.flat), builder):
+            return node.results
+        parts = parts_of(loop, rows.flat)
+        why = f"rows in {parts.number} parts"
+        self.ctx.decisions.record(Decision(self.name, True, why, loop, builder.location))
+        return rows_in_parts(rows, parts, builder).results
 
     def _sorted(self, node: Node, sort: Node, builder: Builder) -> tuple[Value, ...]:
         attrs, x = sort.attrs, sort.operands[0].tensor
         assert isinstance(attrs, SortAttrs | TopKAttrs)
         size = x.shape[attrs.axis]
-        if builder.scope.proves(LessEqual(size, Dim.of(2 * PART - 1))) is Answer.TRUE:
+        if _is_short(size, builder):
             return node.results
         rows = product((*x.shape[: attrs.axis], *x.shape[attrs.axis + 1 :]))
         parts = _divided(size, size, rows, LONGEST_SORT)
@@ -121,6 +141,11 @@ class _Divider(Rebuilder):
 
 
 # --- which kernels, and how many parts ------------------------------------------------------------
+
+
+def _is_short(size: Dim, builder: Builder) -> bool:
+    """Whether no axis of this size is ever divided."""
+    return builder.scope.proves(LessEqual(size, Dim.of(2 * PART - 1))) is Answer.TRUE
 
 
 def loop_of(region: Region) -> Node | None:
@@ -135,21 +160,21 @@ def loop_of(region: Region) -> Node | None:
     return loop if (same or is_dot) and axes_of(loop) else None
 
 
-def divided(loop: Node) -> Dim:
-    """The size of the axis that is divided."""
+def divided(loop: Node, flat: bool) -> Dim:
+    """The size of the axis that is divided; all reduced ones are if they are walked as one."""
     axes = axes_of(loop)
     shape = loop.operands[0].tensor.shape
-    whole = isinstance(loop.attrs, DotAttrs) or is_flat(loop)
+    whole = isinstance(loop.attrs, DotAttrs) or flat
     return product(shape[axis] for axis in (axes if whole else axes[:1]))
 
 
-def parts_of(loop: Node) -> Parts:
+def parts_of(loop: Node, flat: bool) -> Parts:
     if isinstance(loop.attrs, DotAttrs):
         return _parts_of_dot(loop, loop.attrs)
     shape, axes = loop.operands[0].tensor.shape, axes_of(loop)
-    size = divided(loop)
+    size = divided(loop, flat)
     kept = [dim for axis, dim in enumerate(shape) if axis not in axes]
-    inner = Dim.of(1) if is_flat(loop) else product(shape[axis] for axis in axes[1:])
+    inner = Dim.of(1) if flat else product(shape[axis] for axis in axes[1:])
     rows, width = product(kept), Dim.of(1)
     if kept and axes[-1] != len(shape) - 1:  # a task has a strip of rows
         rows, width = product(kept[:-1]) * ceildiv(kept[-1], STRIP), minimum(kept[-1], STRIP)
@@ -158,7 +183,7 @@ def parts_of(loop: Node) -> Parts:
 
 def _parts_of_dot(dot: Node, attrs: DotAttrs) -> Parts:
     """Of the depth, each no shorter than that of a sum: products of it are worth more."""
-    shape, depth = dot.result().tensor.shape, divided(dot)
+    shape, depth = dot.result().tensor.shape, divided(dot, False)
     batch, right = len(attrs.batch[0]), dot.operands[1].tensor.rank
     free = right - batch - len(attrs.contract[1])
     rows, columns = product(shape[batch : len(shape) - free]), product(shape[len(shape) - free :])

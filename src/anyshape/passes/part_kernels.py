@@ -5,7 +5,7 @@ What comes before an op is computed by both kernels, what follows it by the seco
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -41,9 +41,10 @@ def axes_of(loop: Node) -> tuple[int, ...]:
     return tuple(sorted(cast(ReduceAttrs, attrs).axes))
 
 
-def is_flat(loop: Node) -> bool:
+def is_flat(loop: Node, given: Container[Node] = ()) -> bool:
     """Whether all reduced axes can be walked as one: they are neighbours, and everything that is
-    read either lies along all of them as the operand does, or along none."""
+    read either lies along all of them as the operand does, or along none. What nodes of `given`
+    compute is read as if it came from memory."""
     axes = axes_of(loop)
     if len(axes) == 1 or axes != tuple(range(axes[0], axes[-1] + 1)):
         return False
@@ -56,7 +57,7 @@ def is_flat(loop: Node) -> bool:
         seen.add(value)
         if not _lies_alike(value.tensor.shape, x.tensor.shape, axes):
             return False
-        if value.node.op is not PARAM and value.node.operands:
+        if value.node.op is not PARAM and value.node.operands and value.node not in given:
             if not value.node.op.has(Trait.ELEMENTWISE):
                 return False
             waiting += value.node.operands
@@ -103,7 +104,8 @@ def _first_step(kernel: KernelOfLoop, parts: Parts, builder: Builder) -> Node:
     numbers = [param_index(node) for node in needed]
     made = {node.result(): inner.param(node.result().type) for node in needed}
     _copy([node for node in kernel.before if node.op is not PARAM], made, inner)
-    results = _of_parts(kernel.loop, [made[x] for x in kernel.loop.operands], parts, inner)
+    loop = kernel.loop
+    results = of_parts(loop, [made[x] for x in loop.operands], parts, is_flat(loop), inner)
     operands = [kernel.node.operands[number] for number in numbers]
     return builder.node(lookup("kernel"), operands, NO_ATTRS, [inner.region(results)])
 
@@ -121,7 +123,7 @@ def _staged(kernel: KernelOfLoop, parts: Parts, given: Sequence[Value], builder:
         _copy([node], made, inner)
         if node is loop:
             whole = made[loop.result()]
-            second = _from_parts(loop, made[loop.operands[0]], extra, parts, inner)
+            second = from_parts(loop, made[loop.operands[0]], extra, parts, inner)
             made[loop.result()] = inner.emit("staged", whole, second, parts=parts.number)
     body = inner.region([made[value] for value in kernel.region.results])
     operands = [*kernel.node.operands, *given]
@@ -135,7 +137,9 @@ def _copy(nodes: Sequence[Node], made: dict[Value, Value], inner: Builder) -> No
         made.update(zip(node.results, new.results, strict=True))
 
 
-def _of_parts(loop: Node, operands: Sequence[Value], parts: Parts, inner: Builder) -> list[Value]:
+def of_parts(
+    loop: Node, operands: Sequence[Value], parts: Parts, flat: bool, inner: Builder
+) -> list[Value]:
     """What the first kernel computes: a total for each part, and where it is if that is asked."""
     combine, attrs = _combine_of(loop), loop.attrs
     where = {"parts": parts.number, "length": parts.length}
@@ -143,8 +147,7 @@ def _of_parts(loop: Node, operands: Sequence[Value], parts: Parts, inner: Builde
     if isinstance(attrs, DotAttrs):
         pairs = {"contract": attrs.contract, "batch": attrs.batch}
         return [inner.emit("part_dot", *operands, **pairs, **more)]
-    axes, flat = axes_of(loop), is_flat(loop)
-    more |= {"combine": combine.name, "axes": axes, "flat": flat}
+    more |= {"combine": combine.name, "axes": axes_of(loop), "flat": flat}
     totals = inner.emit("part_reduce", *operands, **more)
     if not isinstance(attrs, ArgReduceAttrs):
         return [totals]
@@ -164,34 +167,46 @@ def _dtype_of_totals(loop: Node, combine: AnyOp) -> DType:
     return running_dtype(combine, result) if is_walked else wide_of(result)
 
 
-def _from_parts(
-    loop: Node, x: Value, given: Sequence[Value], parts: Parts, inner: Builder
-) -> Value:
+def from_parts(loop: Node, x: Value, given: Sequence[Value], parts: Parts, inner: Builder) -> Value:
     """What the second kernel makes of it."""
-    attrs, result, combine = loop.attrs, loop.result().tensor, _combine_of(loop).name
+    attrs, result = loop.attrs, loop.result().tensor
     if isinstance(attrs, CumulativeAttrs):
         more = {"axis": attrs.axis, "exclusive": attrs.exclusive, "reverse": attrs.reverse}
         more |= {"parts": parts.number, "length": parts.length}
-        return inner.emit("part_cumulative", x, *given, combine=combine, **more)
-    if isinstance(attrs, ArgReduceAttrs):
-        total = _lowest_index(combine, *(Expr(inner, value) for value in given))
-    else:
-        total = Expr(inner, given[0]).apply(REDUCTIONS[combine].name, axes=(0,))
-    if loop.op is MEAN:
-        total /= size(inner, product(x.tensor.shape[a] for a in axes_of(loop)), total.dtype)
-    total = total.cast(result.dtype)
+        return inner.emit("part_cumulative", x, *given, combine=_combine_of(loop).name, **more)
+    total = combined(loop, [Expr(inner, value) for value in given], _over_parts)
     if total.shape != result.shape:  # the reduced axes stay as size 1
         total = total.reshape(*result.shape)
     return total.value
 
 
-def _lowest_index(combine: str, extrema: Expr, indices: Expr) -> Expr:
+Over = Callable[[Expr, str], Expr]
+"""Combines along the axis of parts."""
+
+
+def _over_parts(x: Expr, combine: str) -> Expr:
+    return x.apply(REDUCTIONS[combine].name, axes=(0,))
+
+
+def combined(loop: Node, given: Sequence[Expr], over: Over) -> Expr:
+    """What a reduction gives, from what is given for its parts."""
+    combine = _combine_of(loop).name
+    if isinstance(loop.attrs, ArgReduceAttrs):
+        return _lowest_index(combine, given[0], given[1], over)
+    total = over(given[0], combine)
+    if loop.op is MEAN:
+        shape = loop.operands[0].tensor.shape
+        total /= size(total.b, product(shape[axis] for axis in axes_of(loop)), total.dtype)
+    return total.cast(loop.result().tensor.dtype)
+
+
+def _lowest_index(combine: str, extrema: Expr, indices: Expr, over: Over) -> Expr:
     """Of those where parts have the extremum of all, or a NaN."""
     is_best = extrema.apply("eq", extrema.reduce(REDUCTIONS[combine].name, 0))
     if extrema.dtype.is_float:
         is_best = is_best.apply("logical_or", extrema.apply("is_nan"))
     nowhere = indices.lift(i64.highest)
-    return is_best.apply("select", indices, nowhere).apply("min", axes=(0,))
+    return over(is_best.apply("select", indices, nowhere), "minimum")
 
 
 def sorted_in_parts(

@@ -9,6 +9,7 @@ from anyshape.families.body import LOOPS, Body
 from anyshape.families.family import Family, Job, Lowered, kernel_of_loops
 from anyshape.families.followers import not_elementwise
 from anyshape.families.row.loops import kept_indices, row_work
+from anyshape.families.row.space import objection_to_rows, space_of
 from anyshape.ir.node import Node
 from anyshape.ir.rewrite import Refusal
 from anyshape.loop import Buffer
@@ -30,7 +31,8 @@ class Row(Family[Body]):
         return body
 
     def objection(self, body: Body, anchor: Node) -> Refusal | None:
-        return not_elementwise(body, anchor)
+        in_rows = space_of(anchor) is not None
+        return objection_to_rows(body) if in_rows else not_elementwise(body, anchor)
 
     def lower(self, match: Body, job: Job) -> Lowered:
         return Lowered(kernel_of_loops(job, _work), job.dims)
