@@ -21,12 +21,8 @@ graph model(x: f32[batch, seq]) -> (f32[batch, seq], f32[batch*seq], f32[seq, ba
   %3 = kernel(x)
     body(a0: f32[batch, seq]) -> f32[seq, batch] {
       %0 = transpose(a0) {perm=[1, 0]} : f32[seq, batch]
-      return %0
+      %1 = reshape(%0) {shape=[seq, batch]} : f32[seq, batch]
+      return %1
     } : f32[seq, batch]
-  %4 = reshape(%3) {shape=[seq, batch]} : f32[seq, batch]
-  %5 = kernel(%4)
-    body(a0: f32[seq, batch]) -> f32[seq, batch] {
-      return a0
-    } : f32[seq, batch]
-  return %0, %2, %5
+  return %0, %2, %3
 }

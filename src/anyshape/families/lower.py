@@ -15,6 +15,7 @@ from anyshape.families.family import Job, Lowered, Passed
 from anyshape.ir.node import Node, Region
 from anyshape.ir.rewrite import Refusal
 from anyshape.lower.effort import Variant, region_effort
+from anyshape.lower.named_results import without_names
 from anyshape.lower.own_sizes import in_own_sizes
 from anyshape.lower.parts import is_divided, staged_node, without_stages
 from anyshape.lower.tiling import WIDE, Tiling
@@ -36,7 +37,7 @@ def lower_region(
     `constants` are the parameters that may be stored in whatever layout suits the kernel. Regions
     that differ in the names of sizes only are lowered once, if `known` remembers them.
     """
-    own = in_own_sizes(region, facts)
+    own = in_own_sizes(without_names(region), facts)
     known = {} if known is None else known
     key = own.region, own.facts, constants, tiling
     if key not in known:

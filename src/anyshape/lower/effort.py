@@ -111,7 +111,7 @@ def _node_effort(node: Node) -> Effort:
         return _attention_effort(node)
     if node.op.has(Trait.REDUCTION):
         return Effort(operations=node.operands[0].tensor.size)
-    if not node.operands:
+    if not node.operands or node.op.has(Trait.ALIAS):
         return Effort()
     return Effort(operations=results * node.op.cost)
 
