@@ -16,10 +16,10 @@ requirements = $(PY) -c 'import tomllib; \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test demo lint unit format fuzz fuzz-native fuzz-groups fuzz-numpy fuzz-torch sanitize bench soak wheel clean
+.PHONY: help test demo lint unit format fuzz fuzz-native fuzz-groups fuzz-numpy fuzz-torch fuzz-optimizer sanitize bench soak wheel clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
 
 test: lint unit  ## everything CI runs: lint, then the tests
 
@@ -53,6 +53,9 @@ fuzz-numpy: $(VENV)/.test-deps  ## random programs: compiled against NumPy
 
 fuzz-torch: $(VENV)/.test-deps  ## random torch modules: captured at one size against eager at others
 	$(PY) -W ignore -m tests.fuzz.torch_modules --modules 2000 --jobs $(JOBS) --shrink $(ARGS)
+
+fuzz-optimizer: $(VENV)/.test-deps  ## random graphs in primitives: optimised against as written
+	$(PY) -W ignore -m tests.fuzz.optimizer --graphs 10000 --jobs $(JOBS) --shrink $(ARGS)
 
 # What many threads do, from Python.
 SANITIZED_TESTS := $(addprefix tests/unit/, runtime/test_threads.py runtime/test_threads_limits.py \
