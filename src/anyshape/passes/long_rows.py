@@ -53,8 +53,9 @@ def long_rows_of(kernel: Node) -> LongRows | None:
         return None
     inside = all(value.node in places for value in kernel.regions[0].results)
     widest = max(reductions, key=lambda node: sum(dim != 1 for dim in _operand(node)))
-    serves = places[widest].space.serves
-    if not inside or not all(serves(places[node].space) for node in reductions):
+    space = places[widest].space
+    alike = all(space.serves(places[node].space) for node in reductions)
+    if not inside or not alike or not space.axes:
         return None
     return LongRows(kernel, reductions, widest, all(is_flat(r, reductions) for r in reductions))
 

@@ -82,7 +82,8 @@ def test_kernels_that_differ_in_numbers_are_lowered_once(monkeypatch: pytest.Mon
     lowered = Counted(monkeypatch, graphs, "lower_region")
     plan = scheduled(graph)
     softmaxes = [step for step in plan.steps if "softmax" in step.name]
-    assert len(softmaxes) == 200
+    inside = (node for step in softmaxes for node in step.node.regions[0].nodes())
+    assert sum(node.op.name == "softmax" for node in inside) == 200
     assert len({step.lowered.kernel for step in softmaxes}) < 20  # some take sums along
     assert lowered.calls < 20
     assert graphs.lower_region is not lower_region
@@ -94,7 +95,7 @@ def test_wide_graphs_are_right() -> None:
     executable = ash.compile(graph, threads=2)
     (expected,) = ash.compile(graph, executor="reference")(x)
     np.testing.assert_allclose(executable(x)[0], expected, rtol=1e-4, atol=1e-5)
-    assert "95 kernels differ in numbers only" in str(executable.explain())
+    assert "79 kernels differ in numbers only" in str(executable.explain())
 
 
 def slices(count: int) -> Graph:
