@@ -1,0 +1,119 @@
+"""What people write without our compounds, and the same with them: workloads of `ablation.py`.
+
+A workload is a function of one array and its twin; others add theirs to `IN_PRIMITIVES`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from benchmarks.harness.model import Array
+
+import anyshape as ash
+
+Traced = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class InPrimitives:
+    """`by_hand` and, if there is one, `compound` take x[rows, width], or x[batch, seq, width]."""
+
+    name: str
+    by_hand: Traced
+    compound: Traced | None
+    width: int
+    shapes: tuple[tuple[int, ...], ...]
+
+    def compiled(self, function: Traced, without: tuple[str, ...] = (), threads: int = 1) -> Any:
+        names = ("batch", "seq") if len(self.shapes[0]) == 2 else ("rows",)
+        axes = [ash.Axis(name, max=4096) for name in names]
+
+        def model(x: Any) -> Any:
+            return function(x)
+
+        model.__annotations__ = {"x": ash.f32[(*names, self.width)]}
+        return ash.jit(axes=axes, without=without, threads=threads)(model)
+
+    def inputs(self, shape: tuple[int, ...]) -> Array:
+        rng = np.random.default_rng(0)
+        return rng.normal(size=(*shape, self.width)).astype(np.float32)
+
+
+def _weights(*shape: int) -> Array:
+    rng = np.random.default_rng(sum(shape))
+    return (rng.normal(size=shape) / math.sqrt(shape[0])).astype(np.float32)
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def softmax(x: Any) -> Any:
+    power = ash.exp(x - x.max(-1, keepdims=True))
+    return power / power.sum(-1, keepdims=True)
+
+
+def layer_norm(x: Any) -> Any:
+    centred = x - x.mean(-1, keepdims=True)
+    return centred * ash.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
+
+
+def rms_norm(x: Any) -> Any:
+    return x * ash.rsqrt((x * x).mean(-1, keepdims=True) + 1e-5)
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def swiglu(x: Any) -> Any:
+    gate, up, down = _weights(256, 512), _weights(256, 512), _weights(512, 256)
+    hidden = x @ gate
+    return x + (hidden * ash.sigmoid(hidden) * (x @ up)) @ down
+
+
+def swiglu_of_compounds(x: Any) -> Any:
+    gate, up, down = _weights(256, 512), _weights(256, 512), _weights(512, 256)
+    return x + (ash.silu(x @ gate) * (x @ up)) @ down
+
+
+HEADS, WIDTH = 4, 256
+
+
+def _heads(x: Any) -> Any:
+    return ash.transpose(x.reshape(("batch", "seq", HEADS, WIDTH // HEADS)), (0, 2, 1, 3))
+
+
+def nano_gpt(x: Any) -> Any:
+    """A block as nanoGPT has it, without compounds: a mask of `-inf`, softmax and norms by hand."""
+    q, k, v = (_heads(layer_norm(x) @ _weights(WIDTH, WIDTH)) for _ in range(3))
+    scores = q @ k.mT * (1 / math.sqrt(WIDTH // HEADS))
+    row, column = (ash.arange("seq")[:, None], ash.arange("seq")[None, :])
+    mixed = softmax(ash.where(column <= row, scores, -math.inf)) @ v
+    flat = ash.transpose(mixed, (0, 2, 1, 3)).reshape(("batch", "seq", WIDTH))
+    x = x + flat @ _weights(WIDTH, WIDTH)
+    return x + ash.gelu(layer_norm(x) @ _weights(WIDTH, 4 * WIDTH)) @ _weights(4 * WIDTH, WIDTH)
+
+
+def nano_gpt_of_compounds(x: Any) -> Any:
+    normal = ash.layer_norm(x, axis=-1)
+    q, k, v = (_heads(normal @ _weights(WIDTH, WIDTH)) for _ in range(3))
+    mixed = ash.attention(q, k, v, causal="top_left")
+    flat = ash.transpose(mixed, (0, 2, 1, 3)).reshape(("batch", "seq", WIDTH))
+    x = x + flat @ _weights(WIDTH, WIDTH)
+    normal = ash.layer_norm(x, axis=-1)
+    return x + ash.gelu(normal @ _weights(WIDTH, 4 * WIDTH)) @ _weights(4 * WIDTH, WIDTH)
+
+
+ROWS = ((64,), (4096,))
+SEQUENCES = ((1, 64), (4, 128))
+
+IN_PRIMITIVES: list[InPrimitives] = [
+    InPrimitives("softmax", softmax, lambda x: ash.softmax(x, axis=-1), 768, ROWS),
+    InPrimitives("layer norm", layer_norm, lambda x: ash.layer_norm(x, axis=-1), 768, ROWS),
+    InPrimitives("rms norm", rms_norm, lambda x: ash.rms_norm(x, axis=-1, eps=1e-5), 768, ROWS),
+    InPrimitives("SwiGLU", swiglu, swiglu_of_compounds, 256, ROWS),
+    InPrimitives("nanoGPT", nano_gpt, nano_gpt_of_compounds, WIDTH, SEQUENCES),
+]
