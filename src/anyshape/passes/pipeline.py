@@ -26,6 +26,7 @@ from anyshape.passes.narrowing import Narrowing
 from anyshape.passes.own_results import OwnResults
 from anyshape.passes.recognise_attention import RecogniseAttention
 from anyshape.passes.refine import Refine
+from anyshape.passes.reshapes_last import ReshapesLast
 from anyshape.passes.row_products import RowProducts
 from anyshape.passes.segments import Segments
 from anyshape.passes.share_kernels import ShareKernels
@@ -35,6 +36,7 @@ from anyshape.passes.slices_last import SlicesLast
 KERNELS: Final[tuple[Pass, ...]] = (
     SlicesLast(),  # before whatever looks for views: a slice is one, a reshape of it is not
     ColumnsLast(),  # transpositions first: they may join what comes before them
+    ReshapesLast(),  # what follows reshaped rows may join them
     FewParts(),  # no concatenation of more parts than a kernel chooses among
     Fuse(),  # then what is computed together
     SingleKernels(),  # every other op is a kernel too

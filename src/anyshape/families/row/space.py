@@ -115,10 +115,15 @@ def rows_of(nodes: Iterable[Node]) -> dict[Node, InRows]:
     """For every node that is made of reductions and has not left their space. Operands first."""
     found: dict[Node, InRows] = {}
     for node in nodes:
-        place = _loop_in_rows(node) or _follower_in_rows(node, found)
-        if place is not None:
-            found[node] = place
+        add_to_rows(node, found)
     return found
+
+
+def add_to_rows(node: Node, found: dict[Node, InRows]) -> None:
+    """Adds a node whose operands were asked about before, if it is made of reductions."""
+    place = _loop_in_rows(node) or _follower_in_rows(node, found)
+    if place is not None:
+        found[node] = place
 
 
 def _loop_in_rows(node: Node) -> InRows | None:

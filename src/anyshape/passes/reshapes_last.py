@@ -1,0 +1,141 @@
+"""Reshapes after rows move behind the elementwise ops that follow.
+
+A norm of groups is computed between two reshapes, and what follows the second is elementwise in a
+shape that the rows know nothing of:
+
+    reshape(norm(reshape(x))) * w        two kernels
+    reshape(norm(reshape(x)) * reshape(w))
+
+The second form is one row kernel: a reshape of an operand is a name for its memory, and so is one
+at the end. It is taken where nothing else uses the reshape, and where other operands have all axes
+that the reshape splits or merges, or none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from anyshape.families.row.space import InRows, Layout, add_to_rows
+from anyshape.ir.build import Builder
+from anyshape.ir.graph import Graph
+from anyshape.ir.node import Node, Value
+from anyshape.ir.opdef import Trait
+from anyshape.ir.rewrite import Decision
+from anyshape.ir.rewrite.rebuild import CountingRebuilder, rebuild_graph
+from anyshape.ir.types import Shape
+from anyshape.ops.known import RESHAPE
+from anyshape.passes.infra import PassContext
+from anyshape.sym import Dim, product
+
+ONE = Dim.of(1)
+
+
+@dataclass(frozen=True)
+class ReshapesLast:
+    """Lets what follows reshaped rows join them."""
+
+    name: str = "reshapes-last"
+
+    def run(self, graph: Graph, ctx: PassContext) -> Graph:
+        if not any(node.op is RESHAPE for node in graph.nodes()):
+            return graph
+        return rebuild_graph(_Mover(graph, ctx, self.name), graph)
+
+
+class _Mover(CountingRebuilder):
+    def __init__(self, graph: Graph, ctx: PassContext, name: str) -> None:
+        super().__init__(graph)
+        self.ctx = ctx
+        self.name = name
+        self.rows: dict[Node, InRows] = {}
+
+    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
+        """Regions stay as they are: those of host nodes have passes of their own."""
+        new = node
+        if operands != node.operands or node.late:
+            new = builder.node(node.op, operands, node.attrs, node.regions, node.late)
+        self.uses[new] = self.uses[node]
+        return new
+
+    def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
+        moved = self._moved(node, builder) if node.op.has(Trait.ELEMENTWISE) else None
+        add_to_rows(node if moved is None else moved.node.operands[0].node, self.rows)
+        if moved is None:
+            return node.results
+        self.uses[moved.node] = self.uses[node]
+        why = f"in the rows of {moved.node.operands[0].tensor}, before the reshape"
+        self.ctx.decisions.record(Decision(self.name, True, why, node, builder.location))
+        return (moved,)
+
+    def _moved(self, node: Node, builder: Builder) -> Value | None:
+        """The node on what is reshaped, and then the reshape."""
+        shape = node.result().tensor.shape
+        source = next((v.node for v in node.operands if self._is_reshaped(v, shape)), None)
+        if source is None:
+            return None
+        before = source.operands[0].tensor.shape
+        runs = _runs(before, shape)
+        operands = list[Value]()
+        for value in node.operands:
+            wanted = _before(value.tensor.shape, shape, before, runs)
+            if wanted is None:
+                return None
+            operands.append(_reshaped(value, wanted, builder))
+        inner = builder.node(node.op, operands, node.attrs).result()
+        return builder.emit("reshape", inner, shape=shape)
+
+    def _is_reshaped(self, value: Value, shape: Shape) -> bool:
+        """Whether it is a reshape of rows that nothing else uses, and has the shape given."""
+        node = value.node
+        if node.op is not RESHAPE or self.uses[node] != 1 or value.tensor.shape != shape:
+            return False
+        rows = self.rows.get(node.operands[0].node)
+        return rows is not None and rows.layout is Layout.FULL
+
+
+def _reshaped(value: Value, shape: Shape, builder: Builder) -> Value:
+    """Of several reshapes in a row the last one counts."""
+    while value.node.op is RESHAPE and value.tensor.shape != shape:
+        value = value.node.operands[0]
+    same = value.tensor.shape == shape
+    return value if same else builder.emit("reshape", value, shape=shape)
+
+
+Run = tuple[range, range]
+
+
+def _runs(old: Shape, new: Shape) -> list[Run]:
+    """Axes of two shapes, in runs of the same number of elements, the shortest from the right."""
+    runs, left, right = list[Run](), len(old), len(new)
+    while left or right:
+        start, other = _run(old[:left], new[:right])
+        runs.append((range(start, left), range(other, right)))
+        left, right = start, other
+    return runs[::-1]
+
+
+def _run(old: Shape, new: Shape) -> tuple[int, int]:
+    """Where the last run begins; at the beginning, if no sizes are the same."""
+    for taken in range(2, len(old) + len(new) + 1):
+        for a in range(max(1, taken - len(new)), min(taken - 1, len(old)) + 1):
+            if product(old[len(old) - a :]) == product(new[len(new) - (taken - a) :]):
+                return len(old) - a, len(new) - (taken - a)
+    return 0, 0
+
+
+def _before(operand: Shape, new: Shape, old: Shape, runs: Sequence[Run]) -> Shape | None:
+    """The shape of an operand that broadcasts to `new`, as it broadcasts to `old`."""
+    if not operand:
+        return operand
+    aligned = (*(ONE,) * (len(new) - len(operand)), *operand)
+    shape = list[Dim]()
+    for before, after in runs:
+        dims = [aligned[axis] for axis in after]
+        if all(dim == ONE for dim in dims):
+            shape += [ONE] * len(before)
+        elif dims == [new[axis] for axis in after]:
+            shape += [old[axis] for axis in before]
+        else:
+            return None
+    return tuple(shape)
