@@ -1,11 +1,12 @@
 """What may follow a dot in one kernel: elementwise ops on its elements, and transposes.
 
 Every value that depends on the dot has an *order*: its axis `i` is axis `order[i]` of the dot.
+Where ops follow slices of it and never all of it, the *starts* are these slices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
@@ -16,16 +17,19 @@ from anyshape.ops.movement import TransposeAttrs
 Order = tuple[int, ...]
 
 
-def epilogue_orders(dot: Node, nodes: Iterable[Node]) -> Mapping[Node, Order] | Refusal:
+def epilogue_orders(
+    dot: Node, nodes: Iterable[Node], starts: Sequence[Node] = ()
+) -> Mapping[Node, Order] | Refusal:
     """The orders of the dot and of those nodes that depend on it, or which of them is in the way.
 
-    `nodes` come operands first.
+    `nodes` come operands first. `starts` are of one shape, and all that reads the dot.
     """
-    shape = dot.result().tensor.shape
-    orders: dict[Node, Order] = {dot: tuple(range(len(shape)))}
+    starts = starts or (dot,)
+    shape = starts[0].result().tensor.shape
+    orders: dict[Node, Order] = dict.fromkeys(starts, tuple(range(len(shape))))
     for node in nodes:
         found = {orders[value.node] for value in node.operands if value.node in orders}
-        if not found or node is dot:
+        if not found or node in starts:
             continue
         order = _order_after(node, found)
         if order is None or node.result().tensor.shape != tuple(shape[axis] for axis in order):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from anyshape.analysis.epilogue import Order, epilogue_orders
@@ -19,12 +19,15 @@ class Anchored(NamedTuple):
     orders: tuple[Order, ...]
 
 
-def only_loop(body: Body, ops: Container[AnyOp], name: str) -> Anchored | Refusal:
-    """One of `ops`, if a body has no other loop and all its results are made of it."""
+def only_loop(
+    body: Body, ops: Container[AnyOp], name: str, starts: Sequence[Node] = ()
+) -> Anchored | Refusal:
+    """One of `ops`, if a body has no other loop and all its results are made of it, or of `starts`,
+    which are slices of it."""
     loops = body.loops
     if len(loops) != 1 or loops[0].op not in ops:
         return Refusal(f"it is not a single {name}")
-    orders = epilogue_orders(loops[0], body.nodes)
+    orders = epilogue_orders(loops[0], body.nodes, starts)
     if isinstance(orders, Refusal):
         return orders
     if any(result.node not in orders for result in body.results):

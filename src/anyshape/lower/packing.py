@@ -2,7 +2,8 @@
 
     packed[batch, panel, k, column]      a panel has the columns of a register tile
 
-The last panel is filled up with zeros, which are multiplied but never stored.
+The last panel is filled up with zeros, which are multiplied but never stored. Where a result is
+made of several columns, far apart in the constant, a panel has a run of columns of each part.
 """
 
 from __future__ import annotations
@@ -19,18 +20,25 @@ ALIGNMENT = 64  # a cache line
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Axes of the constant by their role in the product, and the columns of a panel."""
+    """Axes of the constant by their role in the product, and the columns of a panel, which are of
+    so many parts of the free axes."""
 
     batch: tuple[int, ...]
     depth: tuple[int, ...]
     free: tuple[int, ...]
     columns: int
+    parts: int = 1
+
+    @property
+    def run(self) -> int:
+        """Columns of one part in a panel."""
+        return self.columns // self.parts
 
     def shape(self, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
         """Of the packed form of an array of this shape."""
         sizes = (self.batch, self.depth, self.free)
         batch, depth, free = (math.prod(shape[axis] for axis in axes) for axes in sizes)
-        return batch, -(-free // self.columns), depth, self.columns
+        return batch, -(-(free // self.parts) // self.run), depth, self.columns
 
 
 def pack(array: Array, packing: Packing) -> Array:
@@ -39,18 +47,24 @@ def pack(array: Array, packing: Packing) -> Array:
     packed = aligned_zeros((batch, panels, depth, columns), array.dtype)
     order = (*packing.batch, *packing.depth, *packing.free)
     plain = array.transpose(order).reshape(batch, depth, -1 if array.size else 0)
-    for panel in range(panels):
-        part = plain[:, :, panel * columns : (panel + 1) * columns]
-        packed[:, panel, :, : part.shape[2]] = part
+    runs = packed.reshape(batch, panels, depth, packing.parts, packing.run)
+    width = plain.shape[2] // packing.parts
+    for number in range(packing.parts):
+        part = plain[:, :, number * width : (number + 1) * width]
+        for panel in range(panels):
+            run = part[:, :, panel * packing.run : (panel + 1) * packing.run]
+            runs[:, panel, :, number, : run.shape[2]] = run
     return packed
 
 
 def unpack(packed: Array, packing: Packing, shape: tuple[int, ...]) -> Array:
     """The constant of this shape, from its panels."""
-    batch, panels, depth, columns = packed.shape
+    batch, panels, depth, _ = packed.shape
     order = (*packing.batch, *packing.depth, *packing.free)
-    width = math.prod(shape[axis] for axis in packing.free)
-    rows = packed.transpose(0, 2, 1, 3).reshape(batch, depth, panels * columns)[:, :, :width]
+    width = math.prod(shape[axis] for axis in packing.free) // packing.parts
+    runs = packed.reshape(batch, panels, depth, packing.parts, packing.run)
+    filled = batch, depth, packing.parts, panels * packing.run
+    rows = runs.transpose(0, 2, 3, 1, 4).reshape(filled)[:, :, :, :width]
     found = rows.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
     return np.ascontiguousarray(found)
 

@@ -37,6 +37,7 @@ KERNEL: Final = kernel.kernel
 LE: Final = elementwise.le
 LOGICAL_AND: Final = elementwise.logical_and
 MEAN: Final = reduce.mean
+MUL: Final = elementwise.mul
 RESHAPE: Final = movement.reshape
 SCATTER_ALONG: Final = scatter.scatter_along
 SEGMENT: Final = kernel.segment

@@ -31,6 +31,7 @@ from anyshape.passes.row_products import RowProducts
 from anyshape.passes.segments import Segments
 from anyshape.passes.share_kernels import ShareKernels
 from anyshape.passes.shared_heads import SharedHeads
+from anyshape.passes.sibling_products import SiblingProducts
 from anyshape.passes.slices_last import SlicesLast
 
 KERNELS: Final[tuple[Pass, ...]] = (
@@ -64,6 +65,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     Narrowing(),  # slices meet products and attention in their final form
     GrowingAxesFirst(),  # before kernels: what it transposes is what they read
     Append(),  # before fusion: what is appended becomes a kernel's own result
+    SiblingProducts(),  # behind those that make fewer rows of some, or a place for others
     ComputeConstants(),  # before fusion, which would put cheap work on weights into products
     *KERNELS,
     ComputeConstants(growth=0),  # copies of constants that fusion has left, if they replace them

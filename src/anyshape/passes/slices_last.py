@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from anyshape.analysis.cuts import Cut, only_cut
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
@@ -26,7 +26,7 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import Shape
 from anyshape.ops.known import RESHAPE, SLICE, TRANSPOSE
-from anyshape.ops.movement import SliceAttrs, TransposeAttrs
+from anyshape.ops.movement import TransposeAttrs
 from anyshape.passes.infra import PassContext
 from anyshape.sym import Dim, product
 
@@ -39,13 +39,6 @@ class SlicesLast:
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
         return rebuild_graph(_Mover(self.name, ctx), graph)
-
-
-class Cut(NamedTuple):
-    """A slice along one axis, without steps."""
-
-    axis: int
-    start: Dim
 
 
 class _Mover(Rebuilder):
@@ -64,16 +57,6 @@ class _Mover(Rebuilder):
         why = "the slice is read where it is"
         self.ctx.decisions.record(Decision(self.name, True, why, node, builder.location))
         return (made,)
-
-
-def only_cut(node: Node) -> Cut | None:
-    """The axis that a slice is along, if it is one."""
-    attrs, shape = node.attrs_as(SliceAttrs), node.operands[0].tensor.shape
-    bounds = zip(attrs.starts, attrs.stops, shape, strict=True)
-    cut = [axis for axis, (start, stop, size) in enumerate(bounds) if (start, stop) != (0, size)]
-    if len(cut) != 1 or any(step != 1 for step in attrs.steps):
-        return None
-    return Cut(cut[0], attrs.starts[cut[0]])
 
 
 def _split(node: Node, cut: Cut, shape: Shape, builder: Builder) -> Value | None:

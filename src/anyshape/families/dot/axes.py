@@ -33,7 +33,7 @@ class ProductAxes:
 
     @staticmethod
     def of(form: MatmulMatch) -> ProductAxes:
-        shape = form.dot.result().tensor.shape
+        shape = form.result_shape
         roles = (form.batch_axes, form.row_axes, form.column_axes)
         outer = ({Symbol(f"i{axis}"): shape[axis] for axis in axes} for axes in roles)
         sizes = (form.rows.view.shape[axis] for axis in form.rows.depth)

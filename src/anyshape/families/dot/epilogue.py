@@ -7,7 +7,7 @@ They are made together because a buffer that both read must be seen in the same 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyshape.families.dot.axes import Body, ProductAxes, merged_axes
 from anyshape.families.dot.match import MatmulMatch
@@ -20,6 +20,10 @@ from anyshape.loop.rewrite import Access, accesses, map_statement
 from anyshape.lower.context import Level, Lowering
 from anyshape.sym import Dim, Facts, FactScope
 
+_SUMS_OF_HALVES = SUMS, f"{SUMS}1"
+"""Names of the product's elements while it is not known in which tile they are: one for each half
+of the columns, where these are taken apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class TilePlace:
@@ -31,6 +35,7 @@ class TilePlace:
     rows: Dim
     first_column: Dim
     columns: Dim
+    span: int = 0  # how far apart halves of the columns are
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ def surroundings(
     element, stores = both[: len(element)], both[len(element) :]
     before = prologue_loops(element, left, computed, tile.batch) if computed else ()
     after = _epilogue_loops(stores, left, tile)
-    own = {SUMS, computed.target.name} if computed else {SUMS}
+    own = {*_SUMS_OF_HALVES, *([computed.target.name] if computed else ())}
     views = {b.name: b for b, _ in accesses((*before, *after)) if b.name not in own}
     return Surroundings(before, after, views)
 
@@ -68,11 +73,13 @@ def _stores(
     inputs: Sequence[Buffer], outputs: Sequence[Buffer], facts: Facts,
 ) -> Body:  # fmt: skip
     """Straight-line code for one element of the product."""
-    dot = form.dot.result()
     # Every element of the product is the one at the index where it is asked for: strides of 0 keep
     # that index out of the way until it is known which tile it lies in.
-    nowhere = Buffer(SUMS, tile.sums.dtype, dot.tensor.shape, (Dim.of(0),) * dot.tensor.rank)
-    low = Lowering(region, inputs, FactScope.of(facts), {dot: nowhere})
+    shape = form.result_shape
+    plain = Buffer(SUMS, tile.sums.dtype, shape, (Dim.of(0),) * len(shape))
+    named = zip(form.halves or (form.dot,), _SUMS_OF_HALVES, strict=False)
+    given = {node.result(): replace(plain, name=name) for node, name in named}
+    low = Lowering(region, inputs, FactScope.of(facts), given)
     indices = axes.of_result
     level = Level(set(indices))
     low.levels.append(level)
@@ -88,8 +95,9 @@ def _epilogue_loops(body: Body, axes: ProductAxes, tile: TilePlace) -> Body:
     places = axes.places(tile.batch, row, column, Dim.of(0))
 
     def access(buffer: Buffer, index: Index) -> Access:
-        if buffer.name == SUMS:
-            return tile.sums, (Dim.of(ROW), Dim.of(COLUMN))
+        if buffer.name in _SUMS_OF_HALVES:
+            half = _SUMS_OF_HALVES.index(buffer.name) * tile.span
+            return tile.sums, (Dim.of(ROW), half + Dim.of(COLUMN))
         return buffer, tuple(dim.substitute(places) for dim in index)
 
     inside = tuple(map_statement(statement, places, access) for statement in body)

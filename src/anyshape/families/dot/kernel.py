@@ -43,7 +43,7 @@ def matrix_kernel(
 ) -> Kernel:
     """The kernel of a region that has the form of the plan."""
     tile = TilePlace(
-        plan.sums, plan.batch, plan.first_row, plan.rows, plan.first_column, plan.columns
+        plan.sums, plan.batch, plan.first_row, plan.rows, plan.first_column, plan.columns, plan.span
     )
     around = surroundings(region, plan.form, tile, inputs, outputs, facts, OperandPlace.of(plan))
     buffers = {b.name: around.views.get(b.name, flat_buffer(b)) for b in (*inputs, *outputs)}
@@ -81,7 +81,7 @@ def _product(
             source = _panel(plan, _buffer_of(form.columns, inputs, buffers))
             copies.append(Copy(plan.panel_copy, source, plan.depth, plan.columns))
     padded = form.panels in (Panels.STORED, Panels.COPIED, Panels.COMPUTED)
-    return copies, Multiply(plan.sums, lhs, rhs, plan.rows, plan.columns, plan.depth, padded)
+    return copies, Multiply(plan.sums, lhs, rhs, plan.rows, plan.multiplied, plan.depth, padded)
 
 
 def _buffer_of(side: Side, inputs: Sequence[Buffer], buffers: Buffers) -> Buffer:

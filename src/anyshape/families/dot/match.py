@@ -7,6 +7,10 @@ results have the columns as their last axes. What follows the dot is elementwise
 Either operand may bring the columns: where a transpose puts the axes of lhs last, the product is
 computed the other way round.
 
+The columns may be taken apart into *halves*: slices that the rest of the kernel is a function of,
+such as a gate and what it lets through. A panel then has columns of both, and the result has half
+as many columns as the dot. Only constants can be stored that way.
+
 One operand may be *computed* by ops of the region, instead of being a view of a parameter. A task
 then computes the part of it that it needs into scratch.
 """
@@ -16,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from anyshape.analysis.cuts import only_cut
 from anyshape.analysis.epilogue import Order, has_run_at_end
 from anyshape.analysis.matrix_sides import Side, side_of
 from anyshape.analysis.strided_view import is_view
@@ -24,7 +29,8 @@ from anyshape.families.followers import only_loop
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait, param_index
 from anyshape.ir.rewrite import Refusal
-from anyshape.ops.known import BROADCAST, DOT
+from anyshape.ir.types import Shape
+from anyshape.ops.known import BROADCAST, DOT, SLICE
 from anyshape.ops.movement import SliceAttrs, TransposeAttrs
 from anyshape.ops.parts import PartDotAttrs, part_dot
 from anyshape.sym import Dim
@@ -51,6 +57,7 @@ class MatmulMatch:
     orders: tuple[Order, ...]  # of the region's results
     swapped: bool = False  # rhs of the dot has the rows
     rows_computed: bool = False  # by ops of the kernel
+    halves: tuple[Node, ...] = ()  # slices of the dot that all else is made of
 
     @property
     def row_count(self) -> Dim:
@@ -58,7 +65,19 @@ class MatmulMatch:
 
     @property
     def column_count(self) -> Dim:
-        return self.columns.size(self.columns.free)
+        """Of a result."""
+        count = self.columns.size(self.columns.free)
+        return count // len(self.halves) if self.halves else count
+
+    @property
+    def columns_for_each(self) -> int:
+        """Columns of the dot that one of a result is made of."""
+        return max(1, len(self.halves))
+
+    @property
+    def result_shape(self) -> Shape:
+        """Of what the epilogue begins with."""
+        return (self.halves[0] if self.halves else self.dot).result().tensor.shape
 
     @property
     def depth(self) -> Dim:
@@ -112,17 +131,36 @@ DOTS = frozenset({DOT, part_dot})
 
 def matmul_match(body: Body) -> MatmulMatch | Refusal:
     """The matrix product that a body computes, or why it does not."""
-    found = only_loop(body, DOTS, "dot")
-    return found if isinstance(found, Refusal) else _match(body, *found)
+    halves = _halves(body)
+    found = only_loop(body, DOTS, "dot", halves)
+    return found if isinstance(found, Refusal) else _match(body, *found, halves)
 
 
-def _match(body: Body, dot: Node, orders: tuple[Order, ...]) -> MatmulMatch | Refusal:
+def _halves(body: Body) -> tuple[Node, ...]:
+    """The two slices that share the columns of the only dot, if nothing else reads it."""
+    loops = body.loops
+    if len(loops) != 1 or loops[0].op is not DOT or loops[0].result() in body.results:
+        return ()
+    whole = loops[0].result()
+    readers = tuple(node for node in body.nodes if whole in node.operands)
+    cuts = [only_cut(node) for node in readers if node.op is SLICE]
+    last, size = whole.tensor.rank - 1, whole.tensor.shape[-1].constant if whole.tensor.rank else 0
+    if len(readers) != 2 or len(cuts) != 2 or not size or size % 2:
+        return ()
+    found = {(cut.axis, cut.start) for cut in cuts if cut is not None}
+    wide = all(node.result().tensor.shape[-1] == size // 2 for node in readers)
+    return readers if wide and found == {(last, Dim.of(0)), (last, Dim.of(size // 2))} else ()
+
+
+def _match(
+    body: Body, dot: Node, orders: tuple[Order, ...], halves: tuple[Node, ...]
+) -> MatmulMatch | Refusal:
     lhs, rhs = (side_of(dot, side, body.inside.__contains__) for side in range(2))
-    straight = MatmulMatch(dot, lhs, rhs, Panels.IN_PLACE, orders)
+    straight = MatmulMatch(dot, lhs, rhs, Panels.IN_PLACE, orders, halves=halves)
     turned = MatmulMatch(dot, rhs, lhs, Panels.IN_PLACE, orders, swapped=True)
     if not lhs.depth:
         return Refusal("it sums nothing")
-    for match in (straight, turned):
+    for match in (straight, turned)[: 1 if halves else 2]:
         if all(has_run_at_end(order, match.column_axes) for order in orders):
             return _with_panels(body, match)
     return Refusal("columns are apart in a result, or there are none")
@@ -137,6 +175,8 @@ def _with_panels(body: Body, match: MatmulMatch) -> MatmulMatch | Refusal:
     panels = _panels(body, match.columns)
     if panels is Panels.COPIED and not match.columns.is_matrix:
         return Refusal("columns or depth are apart in memory")
+    if match.halves and (panels is not Panels.STORED or len(match.columns.free) != 1):
+        return Refusal("halves of columns that are not constant")
     found = replace(match, panels=panels, rows_computed=body.computes(match.rows.view.base))
     return with_columns_apart(found) or found if match.row_count == 1 else found
 

@@ -39,7 +39,7 @@ class MatrixPlan:
     @property
     def whole_panels(self) -> bool:
         """Whether the number of columns is a multiple of a panel's."""
-        return self.form.column_count % self.width == 0
+        return self.form.column_count % self.span == 0
 
     @property
     def total(self) -> DType:
@@ -48,8 +48,19 @@ class MatrixPlan:
 
     @property
     def width(self) -> int:
-        """Columns of a panel."""
-        return self.tiling.columns(self.total)
+        """Columns of a panel: fewer, in whole vectors, where halves of few columns would leave most
+        of it empty."""
+        most = self.tiling.columns(self.total)
+        if not self.form.halves:
+            return most
+        count, lanes = int(self.form.column_count), self.tiling.vector_bytes // self.total.itemsize
+        panels = max(1, -(-count // (most // 2)))
+        return min(most, 2 * lanes * -(-count // (panels * lanes)))
+
+    @property
+    def span(self) -> int:
+        """Columns of a result that a panel is for: half as many, if it has two for each."""
+        return self.width // self.form.columns_for_each
 
     @property
     def block(self) -> int:
@@ -69,7 +80,8 @@ class MatrixPlan:
         """
         if self.form.panels in (Panels.COPIED, Panels.COMPUTED) or self.form.rows_computed:
             return False
-        elements = (self.form.depth * self.form.column_count).constant
+        columns = self.form.column_count * self.form.columns_for_each
+        elements = (self.form.depth * columns).constant
         most = self.tiling.caches.panels
         few = elements is not None and elements * self.total.itemsize <= most
         return few and self.form.dot.op is DOT
@@ -87,7 +99,7 @@ class MatrixPlan:
 
     @property
     def panels(self) -> Dim:
-        return ceildiv(self.form.column_count, self.width)
+        return ceildiv(self.form.column_count, self.span)
 
     @property
     def blocks(self) -> Dim:
@@ -206,7 +218,7 @@ class MatrixPlan:
 
     @property
     def first_column(self) -> Dim:
-        return self.panel * self.width
+        return self.panel * self.span
 
     def _place_of(self, index: Symbol) -> Dim:
         run = self.run
@@ -214,8 +226,13 @@ class MatrixPlan:
 
     @property
     def columns(self) -> Dim:
-        """Of this panel; the last one may be narrower."""
-        return Dim.of(self.width) if self.whole_panels else Dim.of(WIDTH)
+        """Of a result, for this panel; the last one may be narrower."""
+        return Dim.of(self.span) if self.whole_panels else Dim.of(WIDTH)
+
+    @property
+    def multiplied(self) -> Dim:
+        """Columns of this panel that are multiplied: all, where those of a result are apart."""
+        return Dim.of(self.width) if self.form.halves else self.columns
 
     @property
     def _height(self) -> tuple[Bind, ...]:
@@ -226,7 +243,7 @@ class MatrixPlan:
     def _width(self) -> tuple[Bind, ...]:
         """Columns of a panel, unless they are always the same."""
         left = self.form.column_count - self.first_column
-        return () if self.whole_panels else (_size(WIDTH, self.width, left),)
+        return () if self.whole_panels else (_size(WIDTH, self.span, left),)
 
     # --- memory -------------------------------------------------------------------------------
 
@@ -254,7 +271,7 @@ class MatrixPlan:
         """How a constant is to be stored."""
         side = self.form.columns
         batch, depth, free = (base_axes(side, axes) for axes in (side.batch, side.depth, side.free))
-        return Packing(batch, depth, free, self.width)
+        return Packing(batch, depth, free, self.width, self.form.columns_for_each)
 
 
 COPIES_PAY_AFTER = 4

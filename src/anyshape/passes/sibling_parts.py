@@ -1,0 +1,227 @@
+"""Which products may become parts of one, and what each of them has behind it.
+
+A *stored product* multiplies the last axis of a value with a constant matrix that nothing else
+reads. Its *part* is the product with a bias and a number that scales it. Parts are read where they
+are by contractions, by kernels of maps and rows, and through reshapes that split the columns. What
+needs them in memory of their own stands against joining: results, appended values, the host. So
+does an op that would have been the product's own epilogue.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from anyshape.analysis.constants import is_constant, is_number
+from anyshape.analysis.cuts import only_cut
+from anyshape.ir.graph import Graph
+from anyshape.ir.literal import TensorLiteral, WeightStore
+from anyshape.ir.node import Node, Value
+from anyshape.ir.opdef import Trait
+from anyshape.ir.rewrite import Refusal
+from anyshape.ir.types import Array, Shape
+from anyshape.ops.dot import DotAttrs
+from anyshape.ops.known import ADD, DOT, GROUPED_DOT, MUL, RESHAPE, SLICE, TRANSPOSE
+from anyshape.ops.source import ConstantAttrs
+from anyshape.passes.native_forms import is_alone, is_loop, is_map
+from anyshape.sym import product
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProduct:
+    """A dot with a constant, which is [depth, columns] or the other way round."""
+
+    dot: Node
+    constant: Node
+    depth_first: bool
+
+    @property
+    def width(self) -> int:
+        return int(self.dot.result().tensor.shape[-1])
+
+    def rows(self, store: WeightStore) -> Array:
+        """The weight as [columns, depth]."""
+        array = array_of(self.constant, store)
+        return array.T if self.depth_first else array
+
+    def move(self, store: WeightStore, rows: Callable[[], Array]) -> None:
+        """Lets go of the weight, of which `rows` are somewhere else now."""
+        value = self.constant.attrs_as(ConstantAttrs).value
+        if not isinstance(value, TensorLiteral):
+            store.move(value, partial(_in_order, rows, self.depth_first))
+
+
+def _in_order(rows: Callable[[], Array], depth_first: bool) -> Array:
+    return np.ascontiguousarray(rows().T if depth_first else rows())
+
+
+def array_of(constant: Node, store: WeightStore) -> Array:
+    value = constant.attrs_as(ConstantAttrs).value
+    return value.array if isinstance(value, TensorLiteral) else store.array(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A product, the node that ends its own epilogue, and the constants in that."""
+
+    product: StoredProduct
+    node: Node
+    bias: Node | None = None
+    scale: Node | None = None
+    inner: int = 1  # columns that readers take together
+
+    def numbers(self, constant: Node | None, neutral: float, store: WeightStore) -> Array:
+        """One for each column."""
+        dtype, width = self.node.result().tensor.dtype.numpy, self.product.width
+        given = neutral if constant is None else array_of(constant, store)
+        return np.broadcast_to(np.asarray(given, dtype), (width,))
+
+
+def are_aligned(parts: Sequence[Part]) -> bool:
+    """Whether columns that readers take together can be axes of the whole."""
+    total, first = sum(part.product.width for part in parts), 0
+    for part in parts:
+        if first % part.inner or total % part.inner:
+            return False
+        first += part.product.width
+    return True
+
+
+class Products:
+    """The stored products of a graph, and who reads them."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.nodes = graph.nodes()
+        self.results = {value.node for value in graph.results}
+        self.users: dict[Node, set[Node]] = defaultdict(set)
+        for node in self.nodes:
+            for value in node.operands:
+                self.users[value.node].add(node)
+
+    def siblings(self) -> tuple[tuple[StoredProduct, ...], ...]:
+        """Those that multiply one value, and give one dtype."""
+        found: dict[object, list[StoredProduct]] = defaultdict(list)
+        for node in self.nodes:
+            product = stored_product(node)
+            if product is not None and self._is_own(product):
+                constant = product.constant.result().tensor.dtype
+                key = node.operands[0], constant, node.result().tensor.dtype
+                found[key].append(product)
+        return tuple(tuple(products) for products in found.values() if len(products) > 1)
+
+    def _is_own(self, product: StoredProduct) -> bool:
+        """Whether nothing else reads the weight."""
+        between = product.dot.operands[1].node
+        return all(len(self.users[node]) == 1 for node in {between, product.constant})
+
+    def only_user(self, node: Node) -> Node | None:
+        (user,) = self.users[node] if len(self.users[node]) == 1 else (None,)
+        return None if node in self.results else user
+
+    def epilogue(self, product: StoredProduct) -> Iterator[Node]:
+        """Elementwise ops that follow, one after the other, in the product's shape."""
+        shape = product.dot.result().tensor.shape
+        user = self.only_user(product.dot)
+        while user is not None and _is_elementwise(user, shape):
+            yield user
+            user = self.only_user(user)
+
+    def part(self, product: StoredProduct) -> Part | Refusal:
+        """The part that readers would have, or why they need it in its own memory."""
+        node, bias, scale = product.dot, None, None
+        user = self.only_user(node)
+        if user is not None and user.op is ADD and (bias := _beside(user, node, product.width)):
+            node, user = user, self.only_user(user)
+        if user is not None and user.op is MUL and (scale := _number_beside(user, node)):
+            node = user
+        inner = self._columns_together(node)
+        return inner if isinstance(inner, Refusal) else Part(product, node, bias, scale, inner)
+
+    def _columns_together(self, node: Node) -> int | Refusal:
+        """How many columns readers take together, at least: 1 if they split none."""
+        users = self.users[node]
+        if node in self.results:
+            return Refusal("it is a result of the graph")
+        if len(users) == 1:
+            (user,) = users
+            inner = _inner_of_split(user, node.result().tensor.shape)
+            if inner is not None:
+                return self._readers_objection(user) or inner
+        if any(user.op.has(Trait.ELEMENTWISE) for user in users):
+            return Refusal("its own epilogue would be a kernel")
+        return self._readers_objection(node) or 1
+
+    def _readers_objection(self, node: Node) -> Refusal | None:
+        """Why a slice in the place of this value would be a copy."""
+        if node in self.results:
+            return Refusal("it is a result of the graph")
+        users = self.users[node]
+        for user in users:
+            if user.op is TRANSPOSE:
+                objection = self._readers_objection(user)
+            else:
+                objection = _objection(user, len(users))
+            if objection is not None:
+                return objection
+        return None
+
+
+def stored_product(node: Node) -> StoredProduct | None:
+    if node.op is not DOT:
+        return None
+    x, weight = node.operands
+    attrs, depth = node.attrs_as(DotAttrs), x.tensor.rank - 1
+    if attrs.batch != ((), ()) or attrs.contract[0] != (depth,) or weight.tensor.rank != 2:
+        return None
+    depth_first = attrs.contract[1] == (0,)
+    if weight.node.op is TRANSPOSE:  # of two axes, so that it swaps them
+        weight, depth_first = weight.node.operands[0], not depth_first
+    return StoredProduct(node, weight.node, depth_first) if is_constant(weight) else None
+
+
+def is_halved(node: Node, users: set[Node]) -> bool:
+    """Whether all that is read of a value are two slices along its last axis."""
+    cuts = [only_cut(user) for user in users if user.op is SLICE]
+    last = node.result().tensor.rank - 1
+    return len(users) == len(cuts) == 2 and all(cut and cut.axis == last for cut in cuts)
+
+
+def _is_elementwise(node: Node, shape: Shape) -> bool:
+    return node.op.has(Trait.ELEMENTWISE) and node.result().tensor.shape == shape
+
+
+def _beside(node: Node, operand: Node, width: int) -> Node | None:
+    """The other operand, if it is a constant with a number for each column."""
+    other = _other(node, operand)
+    is_row = other is not None and is_constant(other) and other.tensor.shape == (width,)
+    return other.node if other is not None and is_row else None
+
+
+def _number_beside(node: Node, operand: Node) -> Node | None:
+    other = _other(node, operand)
+    return other.node if other is not None and is_number(other.node) else None
+
+
+def _other(node: Node, operand: Node) -> Value | None:
+    others = [value for value in node.operands if value.node is not operand]
+    return others[0] if len(others) == 1 else None
+
+
+def _inner_of_split(node: Node, shape: Shape) -> int | None:
+    """Of a reshape that takes the last axis apart: the size of what is inside."""
+    new = node.result().tensor.shape if node.op is RESHAPE else ()
+    if len(new) <= len(shape) or new[: len(shape) - 1] != shape[:-1]:
+        return None
+    return product(new[len(shape) :]).constant
+
+
+def _objection(user: Node, readers: int) -> Refusal | None:
+    if is_alone(user) or user.op is GROUPED_DOT or not (is_map(user) or is_loop(user)):
+        return Refusal(f"{user.op.name} reads it in memory of its own")
+    if user.op.has(Trait.CONTRACTION) and readers > 1:
+        return Refusal("several kernels would copy it")
+    return None

@@ -1,0 +1,160 @@
+"""Products of one operand are one product, and nothing else changes."""
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from tests.unit.passes.stages import FIRST
+
+import anyshape as ash
+from anyshape.execute import compile_graph
+from anyshape.ir import evaluate
+from anyshape.ir.graph import Graph
+from anyshape.ops.source import ConstantAttrs
+from anyshape.passes import run_passes
+from anyshape.passes.sibling_products import SiblingProducts
+
+RNG = np.random.default_rng(0)
+F32, F16, BF16 = np.dtype(np.float32), np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
+TYPES = {F32: ash.f32, F16: ash.f16, BF16: ash.bf16}
+WQ, WK, WV = (RNG.standard_normal((24, n)).astype(np.float32) / 4 for n in (32, 16, 16))
+BQ, BK = (RNG.standard_normal(n).astype(np.float32) for n in (32, 16))
+GATE, UP = (RNG.standard_normal((40, 24)).astype(np.float32) / 4 for _ in range(2))
+X = ash.f32["b", "n", 24]
+
+
+def heads(x: Any, count: int) -> Any:
+    b, n, width = x.shape
+    return x.reshape(b, n, count, width // count).transpose(0, 2, 1, 3)
+
+
+def attends(x: Any) -> Any:
+    """Fewer heads of keys, biases of some, a scale of one, weights in both orders."""
+    wq, wk, wv, bq, bk = (a.astype(x.dtype.numpy) for a in (WQ, WK.T.copy(), WV, BQ, BK))
+    q = heads((x @ wq + bq) * 0.125, 4)
+    k, v = heads(x @ ash.asarray(wk).mT + bk, 2), heads(x @ wv, 2)
+    return ash.attention(q, k, v)
+
+
+def gates(x: Any) -> Any:
+    gate, up = (ash.asarray(w.astype(x.dtype.numpy)).mT for w in (GATE, UP))
+    bias = RNG.standard_normal(40).astype(x.dtype.numpy)
+    return ash.silu(x @ gate + bias) * (x @ up)
+
+
+def traced(function: Any, dtype: Any = F32) -> Graph:
+    def model(x: Any) -> Any:
+        return function(x)
+
+    model.__annotations__ = {"x": TYPES[dtype]["b", "n", 24]}
+    return ash.jit(model).graph
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize(("function", "dots"), [(attends, 3), (gates, 2)])
+def test_values_stay_bit_for_bit(function: Any, dots: int, dtype: Any) -> None:
+    graph = traced(function, dtype)
+    one, several = compile_graph(graph), compile_graph(graph, without=("sibling-products",))
+    for executable, count in ((one, 1), (several, dots)):
+        products = [k for k in executable.kernels if "dot" in k.ops]
+        assert len(products) == count
+    for sizes in ((2, 5), (1, 1), (0, 3), (3, 0), (2, 17)):
+        x = RNG.standard_normal((*sizes, 24)).astype(dtype)
+        assert one(x)[0].tobytes() == several(x)[0].tobytes()
+        if dtype == F32:
+            np.testing.assert_allclose(one(x)[0], evaluate(graph, x)[0], rtol=1e-4, atol=1e-5)
+
+
+def joined(graph: Graph) -> tuple[Graph, list[str], list[str]]:
+    """What the pass makes of a graph, what it says that it did, and what it did not."""
+    passed = run_passes(run_passes(graph, FIRST).graph, [SiblingProducts()], verify=True)
+    (report,) = passed.reports
+    return passed.graph, [d.why for d in report.taken], [d.why for d in report.refused]
+
+
+def test_it_says_so() -> None:
+    assert joined(traced(attends))[1:] == (["3 products are one"], [])
+    assert joined(traced(gates))[1:] == (["2 products are one"], [])
+    assert "3 products are one" in str(compile_graph(traced(attends)).explain())
+
+
+@ash.jit
+def results(x: X):
+    return x @ WQ, heads(x @ WK, 2) @ heads(x @ WV, 2).mT
+
+
+@ash.jit
+def with_epilogues(x: X):
+    q, k = (ash.relu(x @ w).reshape(-1, 16) for w in (WK, WV))
+    return q @ k.mT
+
+
+@ash.jit
+def read_twice(x: X):
+    k, v = heads(x @ WK, 2), heads(x @ WV, 2)
+    return k @ v.mT, v.mT @ v
+
+
+@ash.jit
+def other_operands(x: X):
+    return heads(x @ WK, 2) @ heads((x * 2) @ WV, 2).mT
+
+
+@ash.jit
+def tied(x: X, ids: ash.i64["k"]):
+    """Its weight is looked up as well, so that a joined one would be a second."""
+    k, v = heads(x @ WK, 2), heads(x @ WV, 2)
+    return k @ v.mT, ash.gather(WV, ids, axis=0)
+
+
+REFUSED: list[tuple[Any, list[str]]] = [
+    (with_epilogues, ["its own epilogue would be a kernel"] * 2),
+    (read_twice, ["several kernels would copy it"]),
+    (other_operands, []),
+]
+
+
+@pytest.mark.parametrize(("function", "why"), REFUSED)
+def test_what_stays_apart(function: Any, why: list[str]) -> None:
+    graph, taken, refused = joined(function.graph)
+    assert taken == []
+    assert refused == why
+    assert [node.op.name for node in graph.nodes()].count("slice") == 0
+
+
+def test_a_result_stays_apart_and_the_others_are_one() -> None:
+    _, taken, refused = joined(results.graph)
+    assert taken == ["2 products are one"]
+    assert refused == ["it is a result of the graph"]
+
+
+def test_a_weight_that_is_read_elsewhere_stays_apart() -> None:
+    _, taken, _ = joined(tied.graph)
+    assert taken == []
+
+
+def test_narrower_products_are_no_siblings() -> None:
+    """The query of the last token alone is needed; keys and values of all."""
+
+    @ash.jit
+    def last(x: X):
+        return attends(x)[:, :, -1:]
+
+    passed = compile_graph(last.graph)
+    assert "2 products are one" in str(passed.explain())
+
+
+def test_weights_are_held_once_and_can_be_had_back() -> None:
+    graph = traced(attends)
+    executable = compile_graph(graph)
+    plain = sum(array.nbytes for array in (WQ, WK, WV))
+    assert executable.memory().weights < 1.5 * plain
+    refs = [n.attrs.value for n in graph.nodes() if isinstance(n.attrs, ConstantAttrs)]
+    found = [graph.weights.array(ref) for ref in refs if ref.shape in ((24, 32), (16, 24))]
+    for array, wanted in zip(found, (WQ, WK.T), strict=True):
+        assert np.array_equal(array, wanted)
+        assert array.flags.c_contiguous
+    x = RNG.standard_normal((2, 3, 24)).astype(np.float32)
+    again = compile_graph(graph)
+    assert again(x)[0].tobytes() == executable(x)[0].tobytes()
