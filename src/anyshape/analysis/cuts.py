@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from anyshape.ir.node import Node
+from anyshape.ops.known import SLICE
 from anyshape.ops.movement import SliceAttrs
 from anyshape.sym import Dim
 
@@ -14,6 +16,17 @@ class Cut(NamedTuple):
 
     axis: int
     start: Dim
+
+
+def are_halves(slices: Sequence[Node]) -> bool:
+    """Whether these are the two halves of a value, along its last axis."""
+    if len(slices) != 2 or any(node.op is not SLICE for node in slices):
+        return False
+    *_, size = slices[0].operands[0].tensor.shape
+    half = None if size.constant is None or size.constant % 2 else size.constant // 2
+    last = slices[0].result().tensor.rank - 1
+    found = {(only_cut(node), node.result().tensor.shape[-1].constant) for node in slices}
+    return found == {(Cut(last, Dim.of(start)), half) for start in (0, half or 0)}
 
 
 def only_cut(node: Node) -> Cut | None:

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from anyshape.analysis.constants import is_constant, is_number
-from anyshape.analysis.cuts import only_cut
+from anyshape.analysis.cuts import are_halves
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import TensorLiteral, WeightStore
 from anyshape.ir.node import Node, Value
@@ -25,7 +25,7 @@ from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Refusal
 from anyshape.ir.types import Array, Shape
 from anyshape.ops.dot import DotAttrs
-from anyshape.ops.known import ADD, DOT, GROUPED_DOT, MUL, RESHAPE, SLICE, TRANSPOSE
+from anyshape.ops.known import ADD, DOT, GROUPED_DOT, MUL, RESHAPE, TRANSPOSE
 from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.native_forms import is_alone, is_loop, is_map
 from anyshape.sym import product
@@ -130,6 +130,20 @@ class Products:
             yield user
             user = self.only_user(user)
 
+    def halved(self) -> Iterator[tuple[StoredProduct, Node | None]]:
+        """Products of which two halves are read, and the bias that is added to both."""
+        for node in self.nodes:
+            product = stored_product(node)
+            if product is None or node in self.results:
+                continue
+            user = self.only_user(node)
+            if are_halves(tuple(self.users[node])):
+                yield product, None
+            elif user is not None and user.op is ADD and user not in self.results:
+                bias = _beside(user, node, product.width)
+                if bias is not None and are_halves(tuple(self.users[user])):
+                    yield product, user
+
     def part(self, product: StoredProduct) -> Part | Refusal:
         """The part that readers would have, or why they need it in its own memory."""
         node, bias, scale = product.dot, None, None
@@ -181,13 +195,6 @@ def stored_product(node: Node) -> StoredProduct | None:
     if weight.node.op is TRANSPOSE:  # of two axes, so that it swaps them
         weight, depth_first = weight.node.operands[0], not depth_first
     return StoredProduct(node, weight.node, depth_first) if is_constant(weight) else None
-
-
-def is_halved(node: Node, users: set[Node]) -> bool:
-    """Whether all that is read of a value are two slices along its last axis."""
-    cuts = [only_cut(user) for user in users if user.op is SLICE]
-    last = node.result().tensor.rank - 1
-    return len(users) == len(cuts) == 2 and all(cut and cut.axis == last for cut in cuts)
 
 
 def _is_elementwise(node: Node, shape: Shape) -> bool:

@@ -13,12 +13,13 @@ the whole. Joining changes no number: a missing bias is -0.0, a missing scale 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
+from anyshape.analysis.constants import is_constant
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightRef, WeightStore
@@ -26,6 +27,8 @@ from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision, Refusal
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import Array
+from anyshape.ops.known import SLICE
+from anyshape.ops.movement import SliceAttrs
 from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.constant_work import weights_of
 from anyshape.passes.infra import PassContext
@@ -35,7 +38,6 @@ from anyshape.passes.sibling_parts import (
     StoredProduct,
     are_aligned,
     array_of,
-    is_halved,
     stored_product,
 )
 from anyshape.sym import Dim
@@ -58,7 +60,7 @@ class SiblingProducts:
             taken = {part.product for pair in pairs for part in pair}
             left = [each for each in siblings if each not in taken]
             families += [*pairs, *self._read_in_place(left, products, graph, ctx)]
-        halved = {node for node in products.nodes if is_halved(node, products.users[node])}
+        halved = {product.dot: added for product, added in products.halved()}
         for family in families:
             self._decide(True, f"{len(family)} products are one", family[0].node, graph, ctx)
         new = rebuild_graph(_Joiner(families, halved), graph)
@@ -99,8 +101,11 @@ def _halves(siblings: Sequence[StoredProduct], products: Products) -> Iterator[t
 class _Joiner(Rebuilder):
     """Makes the product of a family where the first of its products is."""
 
-    def __init__(self, families: Sequence[tuple[Part, ...]], halved: set[Node]) -> None:
+    def __init__(
+        self, families: Sequence[tuple[Part, ...]], halved: Mapping[Node, Node | None]
+    ) -> None:
         self.halved = halved
+        self.biased = {node for node in halved.values() if node is not None}
         self.family_of = {part.product.dot: parts for parts in families for part in parts}
         self.part_of = {part.node: part for parts in families for part in parts}
         self.made: dict[Part, Value] = {}
@@ -119,6 +124,8 @@ class _Joiner(Rebuilder):
             self.made |= zip(family, _slices(whole, family, builder), strict=True)
         if part is not None:
             return (self.made[part],)
+        if old.op is SLICE and old.operands[0].node in self.biased:
+            return (_with_own_bias(node, builder),)
         return _of_constant(node, builder) if old in self.halved else node.results
 
 
@@ -130,6 +137,15 @@ def _of_constant(node: Node, builder: Builder) -> tuple[Value, ...]:
     weight, depth = product.constant.result(), node.operands[0].tensor.rank - 1
     axis = 0 if product.depth_first else 1
     return (builder.emit("dot", node.operands[0], weight, contract=[[depth], [axis]]),)
+
+
+def _with_own_bias(node: Node, builder: Builder) -> Value:
+    """Half of a product with a bias as half of the product, with half of the bias."""
+    attrs, (total,) = node.attrs_as(SliceAttrs), node.operands
+    dot, bias = sorted(total.node.operands, key=is_constant)
+    columns = slice(int(attrs.starts[-1]), int(attrs.stops[-1]))
+    own = builder.constant(array_of(bias.node, builder.weights)[columns])
+    return builder.emit("add", builder.node(node.op, [dot], attrs).result(), own)
 
 
 def _joined(parts: Sequence[Part], x: Value, builder: Builder) -> Value:

@@ -158,3 +158,21 @@ def test_weights_are_held_once_and_can_be_had_back() -> None:
     x = RNG.standard_normal((2, 3, 24)).astype(np.float32)
     again = compile_graph(graph)
     assert again(x)[0].tobytes() == executable(x)[0].tobytes()
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_halves_of_one_product_with_a_bias_are_one_kernel(transposed: bool) -> None:
+    weight, bias = RNG.standard_normal((24, 300)), RNG.standard_normal(300).astype(np.float32)
+    kept = (weight.T if transposed else weight).astype(np.float32).copy()
+
+    @ash.jit
+    def gated(x: X):
+        y = x @ (ash.asarray(kept).mT if transposed else kept) + bias
+        return y[..., :150] * ash.sigmoid(y[..., 150:])
+
+    executable = compile_graph(gated.graph, without=("fold",))
+    assert len(executable.kernels) == 1
+    for sizes in ((2, 5), (1, 1), (0, 3), (3, 17)):
+        x = RNG.standard_normal((*sizes, 24)).astype(np.float32)
+        found, wanted = executable(x)[0], evaluate(gated.graph, x)[0]
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from anyshape.analysis.cuts import only_cut
+from anyshape.analysis.cuts import are_halves
 from anyshape.analysis.epilogue import Order, has_run_at_end
 from anyshape.analysis.matrix_sides import Side, side_of
 from anyshape.analysis.strided_view import is_view
@@ -30,7 +30,7 @@ from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait, param_index
 from anyshape.ir.rewrite import Refusal
 from anyshape.ir.types import Shape
-from anyshape.ops.known import BROADCAST, DOT, SLICE
+from anyshape.ops.known import BROADCAST, DOT
 from anyshape.ops.movement import SliceAttrs, TransposeAttrs
 from anyshape.ops.parts import PartDotAttrs, part_dot
 from anyshape.sym import Dim
@@ -143,13 +143,7 @@ def _halves(body: Body) -> tuple[Node, ...]:
         return ()
     whole = loops[0].result()
     readers = tuple(node for node in body.nodes if whole in node.operands)
-    cuts = [only_cut(node) for node in readers if node.op is SLICE]
-    last, size = whole.tensor.rank - 1, whole.tensor.shape[-1].constant if whole.tensor.rank else 0
-    if len(readers) != 2 or len(cuts) != 2 or not size or size % 2:
-        return ()
-    found = {(cut.axis, cut.start) for cut in cuts if cut is not None}
-    wide = all(node.result().tensor.shape[-1] == size // 2 for node in readers)
-    return readers if wide and found == {(last, Dim.of(0)), (last, Dim.of(size // 2))} else ()
+    return readers if are_halves(readers) else ()
 
 
 def _match(
