@@ -154,6 +154,12 @@ def packed(x: ash.f32["a", 33], y: ash.f32["a", 70]):
 
 
 @ash.jit
+def halved(x: ash.f32["a", 33], y: ash.f32["a", 35]):
+    both = x @ PACKED
+    return ash.sigmoid(both[:, :35]) * both[:, 35:] + y
+
+
+@ash.jit
 def packed_odd(x: ash.f32["a", "b", 5]):
     return x @ ODD
 
@@ -270,7 +276,7 @@ FAMILIES = {
     "check": of(CHECKED),
     "row": of(normalized, reductions, narrow_rows),
     "cumulative": of(cumulative),
-    "dot": of(packed, packed_odd, dynamic, transposed),
+    "dot": of(packed, halved, packed_odd, dynamic, transposed),
     "other dots": of(batched, one_row, wide, half),
     "computed operands": of(computed_rows, computed_columns, computed_few),
     "grouped dot": of(grouped, grouped_packed, grouped_half),

@@ -61,6 +61,8 @@ class SiblingProducts:
             left = [each for each in siblings if each not in taken]
             families += [*pairs, *self._read_in_place(left, products, graph, ctx)]
         halved = {product.dot: added for product, added in products.halved()}
+        if not families and not halved:
+            return graph
         for family in families:
             self._decide(True, f"{len(family)} products are one", family[0].node, graph, ctx)
         new = rebuild_graph(_Joiner(families, halved), graph)
