@@ -269,11 +269,32 @@ def test_a_wrong_rank() -> None:
     def build() -> None:
         b = Builder.at_entry()
         b.location = Location("model.py", 4)
-        b.emit("attention", *(b.param(f32["n", 4]) for _ in "qkv"))
+        b.emit("attention", *(b.param(f32["n"]) for _ in "qkv"))
 
     assert message_of(OperandError, build) == (
-        "attention (model.py:4): q has rank 2, expected 4\n"
-        "fix: call it as attention(q, k, v, mask?)"
+        "attention (model.py:4): q has rank 1, expected 2, 3 or 4\n"
+        "fix: call it as attention(q, k, v, masks*)"
+    )
+
+
+def test_ranks_that_differ() -> None:
+    def build() -> None:
+        b = Builder.at_entry()
+        q, k = b.param(f32["b", "n", 4]), b.param(f32["n", 4])
+        b.emit("attention", q, k, k)
+
+    assert message_of(OperandError, build) == (
+        "attention: k has rank 2, expected 3\nfix: call it as attention(q, k, v, masks*)"
+    )
+
+
+def test_two_last_keys() -> None:
+    def build() -> None:
+        b = Builder.at_entry()
+        b.emit("attention", *(b.param(f32["n", 4]) for _ in "qkv"), causal="top_left", high=3)
+
+    assert "attention: attribute 'high' is 3, but it is causal already" in message_of(
+        AttributeValueError, build
     )
 
 

@@ -18,7 +18,7 @@ A query whose scores are all -inf gets zeros, as in PyTorch's attention, or NaN,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,7 +41,8 @@ class AttentionAttrs(Attrs):
     """Causality is aligned at the first query (`top_left`) or at the last (`bottom_right`).
 
     Without `scale` the scores are divided by the square root of the width. `hidden` is the score
-    where a bool mask is false, and `unseen` what a query gets all of whose scores are -inf.
+    where a bool mask is false, and `unseen` what a query gets all of whose scores are -inf. Query
+    i sees the keys from i + `low` to i + `high`, where these are given.
     """
 
     causal: Literal["none", "top_left", "bottom_right"] = "none"
@@ -49,6 +50,13 @@ class AttentionAttrs(Attrs):
     cap: float | None = None
     hidden: float = -math.inf
     unseen: Literal["zeros", "nan"] = "zeros"
+    low: Dim | None = None
+    high: Dim | None = None
+
+    def last(self, queries: Dim, keys: Dim) -> Dim | None:
+        """What is added to the position of a query for that of the last key it sees."""
+        ends = {"top_left": Dim.of(0), "bottom_right": keys - queries, "none": self.high}
+        return ends[self.causal]
 
 
 def _attention_dtype(
@@ -66,10 +74,12 @@ def attention_shape(
 ) -> tuple[Shape, ...]:
     rank = len(shapes[0])
     for name, shape in zip("qkv", shapes, strict=False):
-        expected = rank if rank in RANKS else 4
-        if len(shape) != expected:
-            raise ctx.refuse_operand(f"{name} has rank {len(shape)}, expected {expected}")
+        if rank not in RANKS or len(shape) != rank:
+            wanted = rank if rank in RANKS else "2, 3 or 4"
+            raise ctx.refuse_operand(f"{name} has rank {len(shape)}, expected {wanted}")
     q, k, v = map(with_all_axes, shapes[:3])
+    if attrs.causal != "none" and attrs.high is not None:
+        raise ctx.refuse_attribute("high", f"is {attrs.high}, but it is causal already")
     batch = ctx.require_equal(q[0], k[0], "q and k must have one batch size")
     ctx.require_equal(k[0], v[0], "k and v must have one batch size")
     ctx.require_equal(q[3], k[3], "q and k must have one width")
@@ -148,8 +158,8 @@ def _masked(scores: Expr, masks: Sequence[Expr], attrs: AttentionAttrs) -> Expr:
     for mask in masks:
         is_bool = mask.dtype == bool_
         scores = _keep(scores, mask, attrs.hidden) if is_bool else scores + mask.wide()
-    if attrs.causal != "none":
-        scores = _keep(scores, _causal(scores, attrs.causal), -math.inf)
+    for seen in _in_sight(scores, attrs):
+        scores = _keep(scores, seen, -math.inf)
     return scores
 
 
@@ -168,13 +178,15 @@ def _keep(scores: Expr, condition: Expr, hidden: float) -> Expr:
     return condition.apply("select", scores, scores.lift(hidden))
 
 
-def _causal(scores: Expr, alignment: str) -> Expr:
-    """True where a query may see a key."""
-    plane = scores.shape[2:]
-    row, column = iota(scores.b, plane, 0, i64), iota(scores.b, plane, 1, i64)
-    if alignment == "bottom_right":
-        row = row + size(scores.b, plane[1], i64) - size(scores.b, plane[0], i64)
-    return column.apply("le", row)
+def _in_sight(scores: Expr, attrs: AttentionAttrs) -> Iterator[Expr]:
+    """True where a query may see a key, for each bound."""
+    plane, b = scores.shape[2:], scores.b
+    row, column = iota(b, plane, 0, i64), iota(b, plane, 1, i64)
+    last = attrs.last(*plane)
+    if last is not None:
+        yield column.apply("le", row if last == 0 else row + size(b, last, i64))
+    if attrs.low is not None:
+        yield column.apply("ge", row + size(b, attrs.low, i64))
 
 
 attention = register(

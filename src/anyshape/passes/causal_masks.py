@@ -1,41 +1,39 @@
-"""Masks of attention that say "no key after the query", as causality.
+"""Masks of attention that say how far a query sees, as bounds.
 
-Models often compute where a query may look from positions:
+Models often compute where a query may look from positions, or keep a triangle for it:
 
-    key <= query + offset        key = 0, 1, … along the last axis, query along the one before
+    key <= query + offset                no key after the query: causality
+    query - key < window                 none further back than that
+    |query - key| <= distance            none further away
 
-With an offset of 0, or of as many keys as there are more than queries, this is what `causal` means.
 Kernels then skip the keys that nobody sees, and no mask is made. Of a conjunction, such as with a
 mask of padding, the rest stays a mask. Either way a hidden score is minus infinity, so nothing
-changes.
+changes; and nothing may be added to it afterwards, as infinity and NaN would show.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
-from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
-from anyshape.ir.types import bool_, i32, i64
+from anyshape.ir.types import bool_
 from anyshape.ops.attention import AttentionAttrs
-from anyshape.ops.known import ADD, ATTENTION, BROADCAST, GE, IOTA, LE, LOGICAL_AND, RESHAPE
-from anyshape.ops.source import ConstantAttrs, DimAttrs
+from anyshape.ops.known import ATTENTION, BROADCAST, LOGICAL_AND
 from anyshape.passes.infra import PassContext
+from anyshape.passes.mask_bands import Band, MaskBands
 from anyshape.sym import Dim
-
-QUERY, KEY = -2, -1  # axes of a mask
-WIDE = (i64, i32)  # what counts all keys there can be
 
 
 @dataclass(frozen=True)
 class CausalMasks:
-    """Replaces masks that are causality by causality."""
+    """Replaces masks that are bounds of what queries see by these bounds."""
 
     name: str = "causal-masks"
 
@@ -47,24 +45,73 @@ class _Recogniser(Rebuilder):
     def __init__(self, name: str, ctx: PassContext) -> None:
         self.name = name
         self.ctx = ctx
+        self.known: dict[tuple[Dim, Dim], MaskBands] = {}
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
         if node.op is not ATTENTION or len(node.operands) < 4:
             return node.results
-        *qkv, mask = node.operands
-        attrs = node.attrs_as(AttentionAttrs)
-        if attrs.causal != "none" or mask.tensor.dtype != bool_:
+        attrs, masks = node.attrs_as(AttentionAttrs), node.operands[3:]
+        settled = sum(1 for _ in _before_last_addition(masks))
+        if attrs.causal != "none" or attrs.hidden != -math.inf or settled == len(masks):
             return node.results
-        parts = tuple(_conjuncts(mask))
-        found = [(part, _alignment(part, node)) for part in parts]
-        causal = next((alignment for _, alignment in found if alignment), None)
-        if causal is None:
+        parts = {mask: tuple(_conjuncts(mask)) for mask in masks[settled:]}
+        bands = {part: self._band(part, node, builder) for own in parts.values() for part in own}
+        bounds = _Bounds.of([band for band in bands.values() if band is not None])
+        if bounds is None:
             return node.results
-        others = [part for part, alignment in found if alignment != causal]
-        rest = [_together(others, mask, builder)] if others else []
-        why = "its mask hides the keys after each query"
-        self.ctx.decisions.record(Decision(self.name, True, why, node, builder.location))
-        return builder.node(node.op, [*qkv, *rest], replace(attrs, causal=causal)).results
+        rest = list(masks[:settled])
+        for mask, own in parts.items():
+            others = [part for part in own if not bounds.say(bands[part])]
+            rest += [_together(others, mask, builder)] if others else []
+        self.ctx.decisions.record(Decision(self.name, True, bounds.why, node, builder.location))
+        operands = [*node.operands[:3], *rest]
+        return builder.node(node.op, operands, bounds.in_attrs(attrs, node)).results
+
+    def _band(self, part: Value, node: Node, builder: Builder) -> Band | None:
+        queries, keys = (node.operands[n].tensor.shape[-2] for n in (0, 1))
+        known = self.known.setdefault((queries, keys), MaskBands(queries, keys, builder.weights))
+        return known.of(part)
+
+
+def _before_last_addition(masks: tuple[Value, ...]) -> Iterator[Value]:
+    """Masks that something is added after, and what is added."""
+    floats = [n for n, mask in enumerate(masks) if mask.tensor.dtype != bool_]
+    yield from masks[: floats[-1] + 1 if floats else 0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """How far queries see."""
+
+    low: Dim | None
+    high: Dim | None
+
+    @staticmethod
+    def of(bands: list[Band]) -> _Bounds | None:
+        """The first bound of either kind, if there is one."""
+        low = next((band.low for band in bands if band.low is not None), None)
+        high = next((band.high for band in bands if band.high is not None), None)
+        return None if low is None and high is None else _Bounds(low, high)
+
+    def say(self, band: Band | None) -> bool:
+        """Whether a band is true wherever these bounds are."""
+        if band is None:
+            return False
+        return band.low in (None, self.low) and band.high in (None, self.high)
+
+    @property
+    def why(self) -> str:
+        if self.low is None:
+            return "its mask hides the keys after each query"
+        return "its mask hides the keys that are far from each query"
+
+    def in_attrs(self, attrs: AttentionAttrs, node: Node) -> AttentionAttrs:
+        queries, keys = (node.operands[n].tensor.shape[-2] for n in (0, 1))
+        if self.high == 0:
+            return replace(attrs, causal="top_left", low=self.low)
+        if self.high == keys - queries:
+            return replace(attrs, causal="bottom_right", low=self.low)
+        return replace(attrs, low=self.low, high=self.high)
 
 
 def _conjuncts(mask: Value) -> Iterator[Value]:
@@ -88,51 +135,3 @@ def _together(parts: list[Value], mask: Value, builder: Builder) -> Value:
     if all(size in (1, full) for size, full in pairs):
         return rest
     return builder.emit("broadcast", rest, shape=mask.tensor.shape)
-
-
-def _alignment(condition: Value, attention: Node) -> str | None:
-    """How causality is aligned that a condition stands for, if it does."""
-    node = condition.node
-    if node.op not in (LE, GE):
-        return None
-    key, query = node.operands if node.op is LE else reversed(node.operands)
-    queries, keys = (attention.operands[n].tensor.shape[-2] for n in (0, 1))
-    last, behind = _offset(query, QUERY, queries), _offset(key, KEY, keys)
-    if last is None or behind is None:
-        return None
-    seen = {"top_left": Dim.of(0), "bottom_right": keys - queries}
-    return next((name for name, offset in seen.items() if last - behind == offset), None)
-
-
-def _offset(value: Value, axis: int, size: Dim) -> Dim | None:
-    """What is added to the index along an axis of this size, if that is all the value is."""
-    others = list(value.tensor.shape)
-    if len(others) < -axis or others.pop(axis) != size or value.tensor.dtype not in WIDE:
-        return None
-    return _offset_in_row(value) if all(other == 1 for other in others) else None
-
-
-def _offset_in_row(value: Value) -> Dim | None:
-    """The same for a value with one axis that counts, however many others there are of size 1."""
-    offset = Dim.of(0)
-    while value.node.op in (RESHAPE, ADD):
-        if value.node.op is RESHAPE:
-            (value,) = value.node.operands
-            continue
-        x, y = value.node.operands
-        row, number = (x, _size(y)) if _size(x) is None else (y, _size(x))
-        if number is None:
-            return None
-        value, offset = row, offset + number
-    return offset if value.node.op is IOTA and value.tensor.rank == 1 else None
-
-
-def _size(value: Value) -> Dim | None:
-    """A number that is known when sizes are."""
-    attrs = value.node.attrs
-    if isinstance(attrs, DimAttrs):
-        return attrs.value
-    if isinstance(attrs, ConstantAttrs) and isinstance(attrs.value, TensorLiteral):
-        number = attrs.value.array
-        return Dim.of(int(number.item())) if number.size == 1 else None
-    return None

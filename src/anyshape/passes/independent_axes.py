@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import cast
 
 from anyshape.analysis.constants import is_constant
 from anyshape.ir.attrs import Attrs
@@ -197,8 +197,8 @@ def _attention(cut: Cut) -> Axes | str:
     axis = cut.axis - len(q)
     if axis == HEADS and not cut.same(q[HEADS], k[HEADS]):
         return "several heads share keys and values"
-    if axis == QUERIES and _causality(cut) is None:
-        return "causality of these queries alone has no form"
+    if axis == QUERIES and _sight(cut.node.attrs_as(AttentionAttrs), cut) is None:
+        return "queries that are not neighbours see keys by no bounds"
     own: Axes = (cut.axis,) * 3
     if axis in (QUERIES, WIDTH):
         own = (cut.axis, None, None) if axis == QUERIES else (None, None, cut.axis)
@@ -211,27 +211,31 @@ def _attention(cut: Cut) -> Axes | str:
     return (*own, *masks)
 
 
-Causality = Literal["none", "top_left", "bottom_right"]
-
-
-def _causality(cut: Cut) -> Causality | None:
-    """How the queries of a part are aligned: query i sees the keys up to i + offset."""
-    attrs = cut.node.attrs_as(AttentionAttrs)
-    if attrs.causal == "none":
-        return "none"
+def _sight(attrs: AttentionAttrs, cut: Cut) -> AttentionAttrs | None:
+    """How far the queries of a part see: query i is the one at `start + i` of all."""
     queries, keys = (cut.node.operands[n].tensor.shape[QUERIES] for n in range(2))
-    offset = cut.part.start + (keys - queries if attrs.causal == "bottom_right" else 0)
+    last, low = attrs.last(queries, keys), attrs.low
+    if last is None and low is None:
+        return attrs
     if cut.part.step != 1:
         return None
-    if cut.same(offset, keys - cut.part.size):
-        return "bottom_right"
-    return "top_left" if cut.same(offset, Dim.of(0)) else None
+    low = None if low is None else low + cut.part.start
+    if last is None:
+        return replace(attrs, low=low)
+    last = last + cut.part.start
+    if cut.same(last, keys - cut.part.size):
+        return replace(attrs, causal="bottom_right", low=low, high=None)
+    if cut.same(last, Dim.of(0)):
+        return replace(attrs, causal="top_left", low=low, high=None)
+    return replace(attrs, causal="none", low=low, high=last)
 
 
-def _causal_attrs(attrs: Attrs, cut: Cut) -> Attrs:
+def _sight_attrs(attrs: Attrs, cut: Cut) -> Attrs:
     if cut.axis - len(cut.shape) != QUERIES:
         return attrs
-    return replace(cast(AttentionAttrs, attrs), causal=_causality(cut))
+    found = _sight(cast(AttentionAttrs, attrs), cut)
+    assert found is not None, "such a part is not taken"
+    return found
 
 
 _BROADCASTING = Family(_elementwise)
@@ -253,6 +257,6 @@ FAMILIES: Mapping[str, Family] = {
     **dict.fromkeys(("layer_norm", "rms_norm"), _NORM),
     **dict.fromkeys(("sum", "prod", "max", "min", "mean", "argmax", "argmin"), _REDUCTION),
     "dot": Family(_dot),
-    "attention": Family(_attention, _causal_attrs),
+    "attention": Family(_attention, _sight_attrs),
 }
 """By name; elementwise ops are a family by their trait. Other ops are not taken apart."""

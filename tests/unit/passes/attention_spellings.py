@@ -68,7 +68,7 @@ def readme(q: ash.f32["s", 64], k: ash.f32["t", 64], v: ash.f32["t", 64]):
     return ash.softmax(q @ k.mT / 8) @ v
 
 
-@spelled(lambda q, k, v: mixed(q, k, v))
+@spelled(mixed)
 def rank_2_by_hand(q: ash.f32["s", 3], k: ash.f32["t", 3], v: ash.f32["t", 5]):
     return by_hand(q @ k.mT) @ v
 
@@ -90,7 +90,7 @@ def rank_5(
     return ash.softmax(q @ k.mT * 0.3) @ v
 
 
-@spelled(lambda q, k, v: mixed(q, k, v))
+@spelled(mixed)
 def heads_of_any_number(
     q: ash.f32["b", "h", "s", 3], k: ash.f32["b", "h", "t", 3], v: ash.f32["b", "h", "t", 5]
 ):
@@ -120,7 +120,7 @@ def einsum_heads_behind(
     return ash.einsum("bhqk,bkhd->bqhd", weights, v)
 
 
-@spelled(lambda q, k, v: mixed(q, k, v))
+@spelled(mixed)
 def keys_first(q: ash.f32["b", "s", 3], k: ash.f32["b", "t", 3], v: ash.f32["b", "t", 5]):
     """The product is the other way round, and so is the mixture."""
     scores = ash.transpose(k @ q.mT, (0, 2, 1))

@@ -87,8 +87,8 @@ def attention_of(function: Any) -> Any:
         (other_way_round, "bottom_right", 3),
         (from_the_first, "top_left", 3),
         (padded, "bottom_right", 4),
-        (strictly_before, "none", 4),
-        (too_far, "none", 4),
+        (strictly_before, "none", 3),
+        (too_far, "none", 3),
         (same_for_all_keys, "none", 4),
         (either, "none", 4),
     ],
@@ -96,6 +96,13 @@ def attention_of(function: Any) -> Any:
 def test_what_is_recognised(function: Any, causal: str, operands: int) -> None:
     found = attention_of(function)
     assert (found.attrs.causal, len(found.operands)) == (causal, operands)
+
+
+@pytest.mark.parametrize(("function", "high"), [(strictly_before, -1), (too_far, 1)])
+def test_other_bounds_than_causality(function: Any, high: int) -> None:
+    node = attention_of(function)
+    queries, keys = (value.tensor.shape[2] for value in node.operands[:2])
+    assert node.attrs.high == keys - queries + high
 
 
 def test_padding_stays_as_small_as_it_is() -> None:

@@ -124,7 +124,7 @@ class _Rows:
         raw = Load(self.scores, (Dim.of(ROW), Dim.of(KEY)))
         place = (*plan.head, Dim.of(ROW_QUERY), plan.first_key + Dim.of(KEY))
         code, score = self.parts.masked(raw, place)
-        if plan.is_causal:
+        if plan.is_bounded:
             score = self.parts.seen(score, *place[2:])
         if score is not raw:
             masked = Local("masked", plan.total)

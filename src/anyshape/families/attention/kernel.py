@@ -36,6 +36,7 @@ from anyshape.ir.node import Value
 from anyshape.ir.types import DType, bool_
 from anyshape.loop import (
     Accumulator,
+    Bind,
     Buffer,
     Copy,
     For,
@@ -44,6 +45,7 @@ from anyshape.loop import (
     Local,
     Matrix,
     Multiply,
+    Number,
     Scalar,
     Statement,
     Store,
@@ -51,6 +53,8 @@ from anyshape.loop import (
 )
 from anyshape.lower.notation import apply, cast, each, is_equal, lanes
 from anyshape.sym import Dim, Facts, FactScope, Symbol, ceildiv, maximum, minimum
+
+FIRST_WHOLE, END_OF_WHOLE = Symbol("u"), Symbol("w")
 
 
 def attention_kernel(
@@ -148,17 +152,37 @@ class _Tiles:
     # --- scores -------------------------------------------------------------------------------
 
     def _scores(self) -> tuple[Statement, ...]:
-        """Tiles that every query of the block sees as a whole, then those it sees in part."""
-        plan = self.plan
+        """Tiles that every query of the block sees as a whole, and those it sees in part."""
+        plan, zero = self.plan, Dim.of(0)
         tiles = ceildiv(plan.block_keys, plan.tiling.rows)
-        if not plan.is_causal:
-            return (self._tiles(Dim.of(0), tiles, is_partial=False),)
-        seen_by_all = plan.first_query + plan.shift + 1 - plan.first_key
-        whole = minimum(tiles, maximum(0, seen_by_all) // plan.tiling.rows)
-        return (
-            self._tiles(Dim.of(0), whole, is_partial=False),
-            self._tiles(whole, tiles - whole, is_partial=True),
+        if not plan.is_bounded:
+            return (self._tiles(zero, tiles, is_partial=False),)
+        whole = tiles if plan.last is None else self._end_of_whole(tiles, plan.last)
+        if plan.low is None:
+            return (
+                self._tiles(zero, whole, is_partial=False),
+                self._tiles(whole, tiles - whole, is_partial=True),
+            )
+        first, end = Dim.of(FIRST_WHOLE), Dim.of(END_OF_WHOLE)
+        return (  # bound, so that what is between them is plain
+            Bind(FIRST_WHOLE, Number(self._first_whole(tiles, plan.low)), tiles + 1),
+            Bind(END_OF_WHOLE, Number(maximum(first, whole)), tiles + 1),
+            self._tiles(zero, first, is_partial=True),
+            self._tiles(first, end - first, is_partial=False),
+            self._tiles(end, tiles - end, is_partial=True),
         )
+
+    def _first_whole(self, tiles: Dim, low: Dim) -> Dim:
+        """The first tile that the last query sees from its start."""
+        plan = self.plan
+        unseen = maximum(0, plan.end_query - 1 + low - plan.first_key)
+        return minimum(tiles, ceildiv(unseen, plan.tiling.rows))
+
+    def _end_of_whole(self, tiles: Dim, last: Dim) -> Dim:
+        """The tile after the last one that the first query sees to its end."""
+        plan = self.plan
+        seen_by_all = plan.first_query + last + 1 - plan.first_key
+        return minimum(tiles, maximum(0, seen_by_all) // plan.tiling.rows)
 
     def _tiles(self, first: Dim, count: Dim, *, is_partial: bool) -> Statement:
         plan, keys = self.plan, self.keys

@@ -3,7 +3,8 @@
 Words:
   - *query block*: the queries of one task, all of one head;
   - *key block*: the keys whose scores are held at once;
-  - *limit*: how many keys the queries of a task can see; beyond it no scores are computed;
+  - *origin* and *limit*: from where to where the queries of a task see keys; no scores are
+    computed of others;
   - *row*: where there are few queries, a query of any of the heads that share a kv head.
 """
 
@@ -22,7 +23,7 @@ from anyshape.lower.tiling import Tiling
 from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum
 
 TASK, BATCH, HEAD, KV_HEAD, BLOCK = (Symbol(name) for name in "tbhgq")
-KEY_BLOCK, ROW_QUERY = Symbol("s"), Symbol("m")
+KEY_BLOCK, ROW_QUERY, ORIGIN = Symbol("s"), Symbol("m"), Symbol("z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class AttentionPlan:
         parts = zip((BATCH, HEAD, BLOCK), places, extents, strict=True)
         binds = [Bind(symbol, Number(place), extent) for symbol, place, extent in parts]
         shared = Dim.of(HEAD) // (self.heads // self.kv_heads)
-        return (*binds, Bind(KV_HEAD, Number(shared), self.kv_heads))
+        return (*binds, Bind(KV_HEAD, Number(shared), self.kv_heads), *self.bound_origin)
 
     @property
     def first_query(self) -> Dim:
@@ -107,17 +108,21 @@ class AttentionPlan:
         """Queries of this block."""
         return minimum(self.most_queries, self.queries - self.first_query)
 
-    # --- causality ----------------------------------------------------------------------------
+    # --- sight --------------------------------------------------------------------------------
 
     @property
-    def is_causal(self) -> bool:
-        return self.form.attrs.causal != "none"
+    def last(self) -> Dim | None:
+        """Query i sees the keys up to i + last; None if it sees all of them."""
+        return self.form.attrs.last(self.queries, self.keys)
 
     @property
-    def shift(self) -> Dim:
-        """Query i sees the keys up to i + shift."""
-        aligned_at_end = self.form.attrs.causal == "bottom_right"
-        return self.keys - self.queries if aligned_at_end else Dim.of(0)
+    def low(self) -> Dim | None:
+        """Query i sees the keys from i + low on; None if it sees all of them."""
+        return self.form.attrs.low
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.last is not None or self.low is not None
 
     @property
     def end_query(self) -> Dim:
@@ -126,15 +131,35 @@ class AttentionPlan:
 
     @property
     def limit(self) -> Dim:
-        """How many keys the last query of this task sees."""
-        if not self.is_causal:
+        """The key after the last one that some query of this task sees."""
+        if self.last is None:
             return self.keys
-        return minimum(self.keys, maximum(0, self.end_query + self.shift))
+        return minimum(self.keys, maximum(0, self.end_query + self.last))
+
+    @property
+    def origin(self) -> Dim:
+        """The first key that some query of this task sees."""
+        return Dim.of(0) if self.low is None else Dim.of(ORIGIN)
+
+    @property
+    def bound_origin(self) -> tuple[Bind, ...]:
+        """As an index of its own: proofs need no more of it than that it is one."""
+        if self.low is None:
+            return ()
+        first = minimum(self.limit, maximum(0, self.first_query + self.low))
+        return (Bind(ORIGIN, Number(first), self.keys + 1),)
 
     @property
     def least_limit(self) -> Dim:
         """The limit of the task that sees fewest keys: the first one of a head."""
         return self.limit.substitute({BLOCK: Dim.of(0)})
+
+    @property
+    def most_origin(self) -> Dim:
+        """No task of a head begins at a later key."""
+        if self.low is None:
+            return Dim.of(0)
+        return minimum(self.keys, maximum(0, self.queries - 1 + self.low))
 
     # --- key blocks ---------------------------------------------------------------------------
 
@@ -145,11 +170,11 @@ class AttentionPlan:
 
     @property
     def key_blocks(self) -> Dim:
-        return ceildiv(self.limit, self.most_keys)
+        return ceildiv(self.limit - self.origin, self.most_keys)
 
     @property
     def first_key(self) -> Dim:
-        return Dim.of(KEY_BLOCK) * self.most_keys
+        return self.origin + Dim.of(KEY_BLOCK) * self.most_keys
 
     @property
     def block_keys(self) -> Dim:
@@ -194,7 +219,8 @@ class FewQueriesPlan(AttentionPlan):
         extents = (self.batches, self.kv_heads, self.blocks)
         places = delinear(extents, Dim.of(TASK))
         parts = zip((BATCH, KV_HEAD, BLOCK), places, extents, strict=True)
-        return tuple(Bind(symbol, Number(place), extent) for symbol, place, extent in parts)
+        binds = [Bind(symbol, Number(place), extent) for symbol, place, extent in parts]
+        return (*binds, *self.bound_origin)
 
     def parts_of_row(self, row: Symbol) -> tuple[Bind, ...]:
         """Head and query of a row of this block."""
@@ -212,6 +238,10 @@ class FewQueriesPlan(AttentionPlan):
     @property
     def block_rows(self) -> Dim:
         return minimum(self.tiling.rows, self.rows - self.first_row)
+
+    @property
+    def first_query(self) -> Dim:
+        return Dim.of(0)
 
     @property
     def end_query(self) -> Dim:

@@ -35,7 +35,7 @@ from anyshape.loop.ir import Index
 from anyshape.lower.context import Lowering
 from anyshape.lower.notation import apply, cast, each, is_equal, lanes
 from anyshape.ops.attention import own_axes
-from anyshape.sym import Dim, FactScope, LessEqual, Symbol
+from anyshape.sym import Dim, FactScope, LessEqual, Predicate, Symbol
 
 PANEL, TILE, DEPTH, KEY, ROW, QUERY, COLUMN = (Symbol(name) for name in "prdkijc")
 LOWEST = float("-inf")
@@ -138,9 +138,14 @@ class Parts:
         return apply("select", mask, score, self.number(self.plan.form.attrs.hidden))
 
     def seen(self, score: Scalar, query: Dim, key: Dim) -> Scalar:
-        """The score, or -inf where causality hides the key."""
-        sees = LessEqual(key, query + self.plan.shift)
-        return Guard((sees,), score, self.number(LOWEST))
+        """The score, or -inf where the key is out of sight."""
+        plan = self.plan
+        within: list[Predicate] = []
+        if plan.last is not None:
+            within.append(LessEqual(key, query + plan.last))
+        if plan.low is not None:
+            within.append(LessEqual(query + plan.low, key))
+        return Guard(tuple(within), score, self.number(LOWEST))
 
     # --- softmax ------------------------------------------------------------------------------
 
