@@ -131,6 +131,11 @@ class Family(ABC, Generic[M]):
         del body, anchor
         return None
 
+    def computes(self, body: Body, anchor: Node, node: Node) -> bool:
+        """Whether the kernel had better compute a node that it could read from memory."""
+        del body, anchor, node
+        return False
+
     @abstractmethod
     def lower(self, match: M, job: Job) -> Lowered:
         """The kernel of a body that matches."""

@@ -266,10 +266,10 @@ def _reductions_of(loop: Node) -> int:
 
 def _objection_to_operand(node: Node, group: Group, contraction: Node) -> Refusal | None:
     """Why a contraction cannot read its operands through `node`."""
-    if not is_view(node):
-        return Refusal("a contraction reads its operands from memory")
     grown = group.body_with([node])
     families = [f for f in FAMILIES if f.anchors(contraction) and not f.takes_the_rest]
+    if not is_view(node) and not any(f.computes(grown, contraction, node) for f in families):
+        return Refusal("a contraction reads its operands from memory")
     refusals = [_refusal(family.match(grown)) for family in families]
     return None if None in refusals else refusals[-1]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from anyshape.analysis.epilogue import has_run_at_end
+from anyshape.families.attention.masks import is_mask_by_position
 from anyshape.families.attention.match import AttentionMatch, attention_match
 from anyshape.families.attention.variants import attention_variants
 from anyshape.families.body import Body
@@ -36,6 +37,10 @@ class Attention(Family[AttentionMatch]):
         if all(has_run_at_end(order, (columns,)) for order in match.orders):
             return None
         return Refusal("a transpose would take its columns apart")
+
+    def computes(self, body: Body, anchor: Node, node: Node) -> bool:
+        """Masks that positions make: no plane of them is read from memory, or written there."""
+        return is_mask_by_position(body, anchor, node)
 
     def lower(self, match: AttentionMatch, job: Job) -> Lowered:
         own, *others = attention_variants(match, job)
