@@ -103,3 +103,60 @@ attention("grouped heads causal", GROUPED, "[batch, 4, seq, 3]", causal="bottom_
 attention("other value width", OTHER_WIDTH, "[batch, 2, seq, 7]")
 attention("symbolic heads and widths", SYMBOLIC, "[batch, 3*heads, seq, out]",
           facts=("1 <= heads",))  # fmt: skip
+
+
+# --- scores by hand -------------------------------------------------------------------------------
+
+
+def by_hand(
+    cap: float | None = None, hidden: float = -math.inf, unseen: str = "zeros",
+    low: int | None = None, high: int | None = None, scale: float = 1.0,
+) -> Callable[..., Any]:  # fmt: skip
+    """Scores, weights and their mixture in f64, one after the other."""
+
+    def expect(q: Any, k: Any, v: Any, *masks: Any) -> Any:
+        q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
+        with np.errstate(all="ignore"):
+            scores = q @ np.swapaxes(k, -1, -2) * scale
+            scores = scores if cap is None else cap * np.tanh(scores / cap)
+            for mask in masks:
+                is_bool = mask.dtype == np.bool_
+                added = scores + mask.astype(np.float64)
+                scores = np.where(mask, scores, hidden) if is_bool else added
+            away = np.arange(k.shape[-2]) - np.arange(q.shape[-2])[:, None]
+            is_far = (away < (-math.inf if low is None else low)) | (
+                away > (math.inf if high is None else high)
+            )
+            scores = np.where(is_far, -math.inf, scores)
+            power = np.exp(scores - scores.max(-1, keepdims=True, initial=-math.inf))
+            weights = power / power.sum(-1, keepdims=True)
+            if unseen == "zeros":
+                weights = np.where((scores == -math.inf).all(-1, keepdims=True), 0, weights)
+            return weights @ v
+
+    return expect
+
+
+def scored(label: str, leading: str, masks: tuple[str, ...] = (), **attrs: Any) -> None:
+    for dtype in (f32, next(OTHERS)):
+        q, k = f"{dtype}[{leading}seq, 4]", f"{dtype}[{leading}kv, 4]"
+        typed = (q, k, f"{dtype}[{leading}kv, 3]", *(m.replace("T[", f"{dtype}[") for m in masks))
+        given = {"scale": 1.0, **attrs}
+        CASES.add(
+            "attention", f"{label} {dtype}", typed, emit("attention", **given),
+            (f"{dtype}[{leading}seq, 3]",), by_hand(**given), (), tolerance=ATTENTION,
+            fill=_operands,
+        )  # fmt: skip
+
+
+scored("without heads", "batch, ")
+scored("without batch", "")
+scored("batch alone, masked", "batch, ", ("bool[batch, seq, kv]",))
+scored("capped", "batch, 2, ", cap=1.5)
+scored("capped and biased", "batch, 2, ", ("T[2, seq, kv]",), cap=0.5, scale=0.7)
+scored("two masks", "batch, 2, ", ("bool[seq, kv]", "T[batch, 1, 1, kv]"))
+scored("hidden by a finite number", "batch, 2, ", ("bool[seq, kv]",), hidden=-1e4)
+scored("unseen", "batch, 2, ", ("bool[seq, kv]",), unseen="nan")
+scored("unseen by bounds", "", high=-2, unseen="nan")
+scored("window", "batch, ", low=-2, high=1)
+scored("window of the past", "batch, 2, ", ("bool[seq, kv]",), low=-3, high=0)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 import anyshape as ash
+from anyshape.frontend.builder.tracer import active
 
 
 @ash.jit
@@ -82,8 +83,53 @@ def computed(q: ash.f32["b", 2, "s", 3], k: ash.f32["b", 2, "t", 3], v: ash.f32[
     return ash.attention(q * 2, k + 1, ash.transpose(v, (0, 1, 3, 2)))
 
 
+def emitted(*operands: Any, **attrs: Any) -> Any:
+    """Attention with attributes that models do not give; passes find them."""
+    return active().emit("attention", *operands, **attrs)
+
+
+@ash.jit
+def capped(q: ash.f32["b", 2, "s", 3], k: ash.f32["b", 2, "t", 3], v: ash.f32["b", 2, "t", 5]):
+    return emitted(q, k, v, cap=1.5, scale=0.7)
+
+
+@ash.jit
+def unseen(
+    q: ash.f32["b", 2, "s", 3],
+    k: ash.f32["b", 2, "t", 3],
+    v: ash.f32["b", 2, "t", 5],
+    mask: ash.bool["s", "t"],
+):
+    return emitted(
+        q, k, v, mask & (ash.arange(q.shape[2]) > 0).reshape(q.shape[2], 1), unseen="nan"
+    )
+
+
+@ash.jit
+def two_masks(
+    q: ash.f32["b", 2, "s", 3],
+    k: ash.f32["b", 2, "t", 3],
+    v: ash.f32["b", 2, "t", 5],
+    mask: ash.bool["s", "t"],
+    bias: ash.f32[2, "s", "t"],
+):
+    return emitted(q, k, v, mask, bias, hidden=-1e9, unseen="nan")
+
+
+@ash.jit
+def window(q: ash.f32["b", "s", 3], k: ash.f32["b", "t", 3], v: ash.f32["b", "t", 5]):
+    return emitted(q, k, v, low=-3, high=2)
+
+
+@ash.jit
+def window_of_the_past(q: ash.f32["s", 3], k: ash.f32["t", 3], v: ash.f32["t", 5]):
+    keys, queries = k.shape[0], q.shape[0]
+    return emitted(q, k, v, causal="bottom_right", low=keys - queries - 60, unseen="nan")
+
+
 FUNCTIONS = [
     plain, causal, cache, bool_mask, key_bias, bias, symbolic, doubles, halves, views, computed,
+    capped, unseen, two_masks, window, window_of_the_past,
 ]  # fmt: skip
 
 Binding = dict[str, int]

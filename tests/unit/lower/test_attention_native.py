@@ -12,10 +12,15 @@ from tests.unit.lower.attention_functions import (
     binding,
     bool_mask,
     cache,
+    capped,
     doubles,
     halves,
     operands,
     plain,
+    two_masks,
+    unseen,
+    window,
+    window_of_the_past,
 )
 
 from anyshape.codegen.llvm.target import LlvmTarget
@@ -28,8 +33,9 @@ SIZES = [(1, 1, 1), (1, 3, 5), (2, 8, 0), (0, 4, 4), (1, 67, 65), (1, 16, 200), 
 
 
 BEST, *LESSER = TARGETS.values()
+SCORED = (capped, unseen, two_masks, window, window_of_the_past)
 CASES = [(BEST, function) for function in FUNCTIONS]
-CASES += [(t, f) for t in LESSER for f in (plain, bool_mask, cache, doubles, halves)]
+CASES += [(t, f) for t in LESSER for f in (plain, bool_mask, cache, doubles, halves, *SCORED)]
 
 
 def lowered(function: Any, target: LlvmTarget) -> Lowered:

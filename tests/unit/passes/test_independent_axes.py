@@ -218,8 +218,7 @@ FIRST, EVEN = Part(Dim.of(0), ONE), Part(Dim.of(0), B, 2)
             lambda i: i.emit("dot", i(A, 4), weights(i), contract=[[1], [0]]),
             1, FIRST, "constant operands of a dot are stored whole",
         ),
-        (attention("bottom_right"), 2, FIRST, "causality of these queries alone has no form"),
-        (attention("bottom_right"), 2, EVEN, "causality of these queries alone has no form"),
+        (attention("bottom_right"), 2, EVEN, "not neighbours see keys by no bounds"),
         (lambda i: i.emit("iota", shape=[A], axis=0, dtype=f32), 0, FIRST, "is not taken apart"),
     ],
 )  # fmt: skip
@@ -239,3 +238,12 @@ def test_causality_of_a_part():
     assert aligned(attention("top_left"), FIRST) == "top_left"
     assert aligned(same_length, Part(B - 1, B)) == "bottom_right"
     assert aligned(same_length, FIRST) == "top_left"
+
+
+def test_other_bounds_of_a_part():
+    """The first queries of a sequence that follows another see what comes before it."""
+    inputs = Inputs(Builder.at_entry())
+    node: Node = attention("bottom_right")(inputs).node
+    attrs = attrs_for([Cut(node, 2, FIRST, inputs.b.scope)])
+    queries, keys = (node.operands[n].tensor.shape[2] for n in range(2))
+    assert (attrs.causal, attrs.high) == ("none", keys - queries)

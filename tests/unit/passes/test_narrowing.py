@@ -178,8 +178,8 @@ def late(x: ash.f32["s", 8], flags: ash.bool["s"]):
 
 
 @ash.jit
-def first_queries(q: ash.f32["b", 2, "s", 8], k: ash.f32["b", 2, "t", 8]):
-    return ash.attention(q, k, k, causal="bottom_right")[:, :, :1]
+def every_other_query(q: ash.f32["b", 2, "s", 8], k: ash.f32["b", 2, "t", 8]):
+    return ash.attention(q, k, k, causal="bottom_right")[:, :, ::2]
 
 
 def sorted_rows() -> Graph:
@@ -199,7 +199,7 @@ STAYS = {
     columns: "constant operands of a dot are stored whole",
     cheap: "nothing costly comes before it",
     late: "data decide where it is",
-    first_queries: "causality of these queries alone has no form",
+    every_other_query: "queries that are not neighbours see keys by no bounds",
 }
 
 
@@ -249,7 +249,7 @@ SIZES = [{"b": 2, "s": 5, "t": 7}, {"b": 1, "s": 1, "t": 1}, {"b": 0, "s": 3, "t
          {"b": 3, "s": 37, "t": 20}]  # fmt: skip
 
 
-@pytest.mark.parametrize("function", [*MOVED, returned, other_part, first_queries])
+@pytest.mark.parametrize("function", [*MOVED, returned, other_part, every_other_query])
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_values(function: Any, sizes: dict[str, int]) -> None:
     arrays = inputs(function.graph, sizes)
