@@ -99,6 +99,7 @@ class ProgramCompiler:
     donation: Donation
     running: RunOptions
     stepwise: bool
+    jobs: int  # the most processes and threads that compile
     options: Options
 
     @staticmethod
@@ -120,7 +121,8 @@ class ProgramCompiler:
             else machine_costs(options, target, running.threads, _as_probe(options))
         )
         stepwise = choices.executor == "stepwise"
-        return ProgramCompiler(target, generator, costs, donation, running, stepwise, options)
+        parts = target, generator, costs, donation, running, stepwise, jobs, options
+        return ProgramCompiler(*parts)
 
     def executor(self, graph: Graph) -> Executor:
         """One program: lower, schedule, compile, link."""
@@ -128,7 +130,7 @@ class ProgramCompiler:
         lowered = lower_graph(graph, replace(self.target.tiling, threads=self.costs.threads))
         plan = schedule(lowered, self.costs, self.donation)
         DebugPrinter(self.options.debug).scheduled(graph.name, plan.kernels)
-        unlinked = unlinked_program(plan, bindings)
+        unlinked = unlinked_program(plan, bindings, self.jobs)
         code = self.generator.code(unlinked.sources)
         linked = link(unlinked, code, self.target, self.running)
         native = NativeExecutor(plan, linked, bindings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -75,8 +76,9 @@ class UnlinkedProgram:
         return [*(kernel for kernel in self.kernels if not kernel.native), self.level_2]
 
 
-def unlinked_program(plan: Schedule, bindings: BindingPlan) -> UnlinkedProgram:
-    """Describes a schedule to the runtime, and puts its constants into memory."""
+def unlinked_program(plan: Schedule, bindings: BindingPlan, jobs: int = 1) -> UnlinkedProgram:
+    """Describes a schedule to the runtime, and puts its constants into memory, on up to `jobs`
+    threads."""
     words, weights = Words(meaning=plan.sums), Weights(plan)
     kernels = tuple(plan.kernels)
     numbers = iter(range(len(kernels)))
@@ -85,7 +87,7 @@ def unlinked_program(plan: Schedule, bindings: BindingPlan) -> UnlinkedProgram:
         bindings,
         words,
         weights,
-        tuple(map(weights.address, plan.constants)),
+        weights.addresses(plan.constants, jobs),
         tuple(_buffer(buffer, words) for buffer in plan.buffers),
         tuple(_step(step, numbers, words) for step in plan.steps),
         _outputs(plan, words),
@@ -136,6 +138,13 @@ def _addresses(kernels: Sequence[Kernel], codes: Sequence[Code]) -> Iterator[int
         yield native_kernel(kernel.native) if kernel.native else next(generated).address(KERNEL)
 
 
+WORTH_THREADS = 1 << 24
+"""Bytes of weights: fewer are packed before another thread has started."""
+
+MOST_THREADS = 4
+"""Memory is not read faster by more."""
+
+
 class Weights:
     """Constants in memory, kept as long as the program.
 
@@ -147,6 +156,15 @@ class Weights:
         self.graph = plan.graph.name
         self.store = plan.graph.weights
         self.arrays: list[Array] = []
+
+    def addresses(self, plans: Sequence[ConstantPlan], jobs: int) -> tuple[int, ...]:
+        """Of all constants. NumPy lets other threads run while it copies."""
+        packed = [plan.constant.value.type for plan in plans if plan.packing]
+        size = sum(type_.dtype.itemsize * int(type_.size) for type_ in packed)
+        if jobs == 1 or size < WORTH_THREADS:
+            return tuple(map(self.address, plans))
+        with ThreadPoolExecutor(min(jobs, MOST_THREADS), "anyshape-pack") as pool:
+            return tuple(pool.map(self.address, plans))
 
     def address(self, plan: ConstantPlan) -> int:
         value, packing = plan.constant.value, plan.packing

@@ -42,8 +42,8 @@ def schema(record: type[Attrs]) -> Mapping[str, Any]:
 
 
 def items(attrs: Attrs) -> Iterator[tuple[str, AttrValue]]:
-    for field in fields(attrs):
-        yield field.name, getattr(attrs, field.name)
+    for name in schema(type(attrs)):
+        yield name, getattr(attrs, name)
 
 
 def non_default_items(attrs: Attrs) -> Iterator[tuple[str, AttrValue]]:

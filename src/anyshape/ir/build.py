@@ -38,6 +38,7 @@ class Builder:
         self.location: Location | None = None
         self.params: list[Value] = []
         self._bearers: dict[Symbol, Node] = {}
+        self._inferred = InferredTypes()
 
     @staticmethod
     def at_entry(facts: Facts | None = None, *, strict: bool = False) -> Builder:
@@ -91,7 +92,11 @@ class Builder:
         """Infers the result types and interns the node. `late` keeps symbols of an older node."""
         check_attrs(op.name, attrs)
         ctx = ShapeContext(op, self.scope, self.location, late)
-        types = infer(ctx, [self.resolve_type(value.type) for value in operands], attrs, regions)
+        given = [self.resolve_type(value.type) for value in operands]
+        if regions or late or not operands:
+            types = infer(ctx, given, attrs, regions)
+        else:
+            types = self._inferred.types(ctx, given, attrs)
         node = Node.make(op, operands, attrs, types, regions, ctx.late)
         self.locations.record(node, self.location)
         self.bears(node)
@@ -109,7 +114,7 @@ class Builder:
 
     def resolve_type(self, type_: Type) -> Type:
         """The type with every symbol that has adopted another replaced."""
-        if isinstance(type_, TokenType):
+        if isinstance(type_, TokenType) or not self.scope.has_adopted:
             return type_
         return type_.with_shape(tuple(self.scope.resolve(dim) for dim in type_.shape))
 
@@ -143,6 +148,29 @@ class Builder:
         for number, value in enumerate(self.params):
             self._check_sizes(inputs[number] if number < len(inputs) else "?", value.type)
         return Graph(name, tuple(inputs), self.region(results), self.weights, self.locations)
+
+
+class InferredTypes:
+    """Result types that rules have found, as long as nothing is learnt: layers are alike, and so
+    are their types. A rule that learns, or bears a late axis, is asked again."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, tuple[Type, ...]] = {}
+        self._knowledge: object = None
+
+    def types(self, ctx: ShapeContext, types: Sequence[Type], attrs: Attrs) -> tuple[Type, ...]:
+        """Of an op without regions on operands of these types."""
+        knowledge = ctx.scope.knowledge
+        if knowledge is not self._knowledge:
+            self._known.clear()
+            self._knowledge = knowledge
+        key = (ctx.op, attrs, *types)
+        known = self._known.get(key)
+        if known is None:
+            known = infer(ctx, types, attrs, ())
+            if not ctx.late and ctx.scope.knowledge is knowledge:
+                self._known[key] = known
+        return known
 
 
 def infer(

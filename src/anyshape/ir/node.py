@@ -47,7 +47,7 @@ class LateAxis:
 class Node:
     """One application of an op. Made by `Node.make` only; compare with `is`."""
 
-    __slots__ = ("__weakref__", "attrs", "late", "op", "operands", "regions", "types")
+    __slots__ = ("__weakref__", "_symbols", "attrs", "late", "op", "operands", "regions", "types")
 
     op: AnyOp
     operands: tuple[Value, ...]
@@ -55,6 +55,7 @@ class Node:
     regions: tuple[Region, ...]
     late: tuple[LateAxis, ...]
     types: tuple[Type, ...]
+    _symbols: frozenset[Symbol] | None  # found when asked for: every pass asks for all of them
 
     _interned: ClassVar[weakref.WeakValueDictionary[object, Node]] = weakref.WeakValueDictionary()
 
@@ -74,6 +75,7 @@ class Node:
             return found
         node = object.__new__(Node)
         node.op = op
+        node._symbols = None
         node.operands, node.attrs, node.types, node.regions, node.late = parts
         with _LOCK:
             return Node._interned.setdefault(key, node)
@@ -99,8 +101,11 @@ class Node:
     @property
     def all_symbols(self) -> frozenset[Symbol]:
         """Symbols that it mentions anywhere, inside its regions too."""
-        uppers = (late.upper.symbols for late in self.late if late.upper is not None)
-        return self.symbols.union(*uppers, *(region.symbols for region in self.regions))
+        if self._symbols is None:
+            uppers = (late.upper.symbols for late in self.late if late.upper is not None)
+            inner = (region.symbols for region in self.regions)
+            self._symbols = self.symbols.union(*uppers, *inner)
+        return self._symbols
 
     def __copy__(self) -> Node:
         return self  # there is one of each

@@ -48,12 +48,12 @@ def pack(array: Array, packing: Packing) -> Array:
     order = (*packing.batch, *packing.depth, *packing.free)
     plain = array.transpose(order).reshape(batch, depth, -1 if array.size else 0)
     runs = packed.reshape(batch, panels, depth, packing.parts, packing.run)
-    width = plain.shape[2] // packing.parts
-    for number in range(packing.parts):
-        part = plain[:, :, number * width : (number + 1) * width]
-        for panel in range(panels):
-            run = part[:, :, panel * packing.run : (panel + 1) * packing.run]
-            runs[:, panel, :, number, : run.shape[2]] = run
+    for number, part in enumerate(np.split(plain, packing.parts, axis=2)):
+        full = part.shape[2] // packing.run
+        whole, rest = np.split(part, [full * packing.run], axis=2)
+        in_panels = whole.reshape(batch, depth, full, packing.run).transpose(0, 2, 1, 3)
+        runs[:, :full, :, number] = in_panels
+        runs[:, full:, :, number, : rest.shape[2]] = rest[:, None]
     return packed
 
 

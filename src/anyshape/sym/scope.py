@@ -111,6 +111,16 @@ class FactScope:
             self._own_prover = shared or Prover(self._axes.values(), known, parent)
         return self._own_prover
 
+    @property
+    def knowledge(self) -> object:
+        """Another object after each fact that this scope or one around it learns."""
+        return self._prover
+
+    @property
+    def has_adopted(self) -> bool:
+        """Whether a symbol here, or in a scope around, has adopted another size."""
+        return bool(self._adopted) or (self._parent is not None and self._parent.has_adopted)
+
     def proves(self, predicate: Predicate) -> Answer:
         try:
             return self._prover.proves(predicate)

@@ -1,11 +1,16 @@
-"""`Options(compile_jobs=)`: how many processes compile the kernels of a graph."""
+"""`Options(compile_jobs=)`: how many processes compile the kernels of a graph, and how many threads
+pack its weights."""
 
+import threading
+
+import numpy as np
 import pytest
 
 from anyshape.base.options import Options
 from anyshape.codegen.llvm import workers
-from anyshape.execute import compile_graph
-from anyshape.ir import parse
+from anyshape.execute import compile_graph, link
+from anyshape.ir import Builder, Graph, evaluate, parse
+from anyshape.ir.types import f32
 
 GRAPH = """
 axes { n: 0.. }
@@ -33,3 +38,28 @@ def test_so_many_processes_compile(
     monkeypatch.setattr(workers._Worker, "__init__", counted)
     compile_graph(parse(GRAPH), Options(cache_dir=None, compile_jobs=jobs, calibrate=False))
     assert len(started) == workers_started
+
+
+def multilayer() -> Graph:
+    """Four products by weights, one of them used twice."""
+    b, rng = Builder.at_entry(), np.random.default_rng(0)
+    weights = [rng.standard_normal((32, 32), np.float32) for _ in range(4)]
+    value = b.param(f32["n", 32])
+    for weight in (*weights, weights[0]):
+        value = b.emit("tanh", b.emit("dot", value, b.constant(weight), contract=([1], [0])))
+    return b.graph("multilayer", ["x"], [value])
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_weights_are_packed_by_so_many_threads(monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
+    threads: set[str] = set()
+    own = link.pack
+    noted = lambda *rest: threads.add(threading.current_thread().name) or own(*rest)  # noqa: E731
+    monkeypatch.setattr(link, "WORTH_THREADS", 0)
+    monkeypatch.setattr(link, "pack", noted)
+    options = Options(cache_dir=None, compile_jobs=jobs, calibrate=False)
+    compiled, x = compile_graph(multilayer(), options), np.ones((5, 32), np.float32)
+    (expected,) = evaluate(multilayer(), x)
+    np.testing.assert_allclose(compiled(x)[0], expected, rtol=1e-4, atol=1e-5)
+    assert threads
+    assert all(name.startswith("anyshape-pack") for name in threads) == (jobs > 1)

@@ -89,3 +89,21 @@ perf_map.unlink()
 def _refuse(sources: list[object], *_: object, **__: object) -> list[bytes]:
     assert not sources, "compiled again"
     return []
+
+
+def test_a_kernel_that_layers_share_is_written_as_text_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    layers = "\n".join(f"  %{i + 1} = softmax(%{i}) {{axis=1}}" for i in range(12))
+    graph = parse(
+        "axes { n: 0.. }\n"
+        "graph g(x: f32[n, 8]) -> f32[n, 8] {\n  %0 = softmax(x) {axis=1}\n"
+        f"{layers}\n  return %12\n}}\n"
+    )
+    keys: list[object] = []
+    own = compiler_module.Compiler.key
+    noted = lambda self, source: keys.append(source) or own(self, source)  # noqa: E731
+    monkeypatch.setattr(compiler_module.Compiler, "key", noted)
+    executable = compile_graph(graph, Options(cache_dir=None, calibrate=False), threads=1)
+    assert len(executable.kernels) >= 13
+    assert len(keys) == len({id(key) for key in keys}) <= 4

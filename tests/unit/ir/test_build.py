@@ -14,10 +14,10 @@ from anyshape.base.errors import (
     UnprovableError,
 )
 from anyshape.base.location import Location
-from anyshape.ir import Builder, Graph, Value
+from anyshape.ir import Builder, Graph, Value, build
 from anyshape.ir.build import decomposition
 from anyshape.ir.types import TOKEN, bool_, f32, i64
-from anyshape.sym import Axis, Facts, Symbol
+from anyshape.sym import Axis, Dim, Equal, Facts, FactScope, Symbol
 
 
 def facts_of(graph: Graph) -> list[str]:
@@ -205,3 +205,39 @@ def test_the_decomposition_of_a_compound() -> None:
     ops = [node.op.name for node in region.nodes()]
     assert ops == ["param", "max", "sub", "exp", "sum", "div"]
     assert Symbol("batch") in region.params[0].symbols
+
+
+# --- types that are known already -----------------------------------------------------------------
+
+
+def test_equal_ops_on_equal_types_are_inferred_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layers are alike: their types are found once."""
+    asked: list[str] = []
+    own = build.infer
+    noted = lambda ctx, *rest: asked.append(ctx.op.name) or own(ctx, *rest)  # noqa: E731
+    monkeypatch.setattr(build, "infer", noted)
+    b = Builder.at_entry()
+    value = b.param(f32["n", 8])
+    for _ in range(50):
+        value = b.emit("tanh", b.emit("transpose", value, perm=[1, 0]))
+        value = b.emit("transpose", value, perm=[1, 0])
+    assert value.tensor == f32["n", 8]
+    assert sorted(asked) == ["tanh", "transpose", "transpose"]
+
+
+def test_what_is_learnt_in_between_changes_what_is_inferred() -> None:
+    scope = FactScope(distinct_names=False)
+    b = Builder(scope)
+    x, y = b.param(f32["n"]), b.param(f32["m"])
+    before = [b.emit("add", x, y).tensor for _ in range(3)]
+    scope.assume(Equal(Dim.of("n"), Dim.of("m")))
+    after = [b.emit("add", x, y).tensor for _ in range(3)]
+    assert [str(type_) for type_ in before] == ["f32[bcast(m, n)]"] * 3
+    assert [str(type_) for type_ in after] == ["f32[m]"] * 3
+
+
+def test_a_late_axis_is_another_one_each_time() -> None:
+    b = Builder.at_entry()
+    x = b.param(f32["n"])
+    first, second = b.emit("nonzero", x), b.emit("nonzero", x)
+    assert first.tensor.shape != second.tensor.shape

@@ -69,9 +69,10 @@ class LlvmGenerator:
         self._load = load
 
     def code(self, sources: Sequence[Source]) -> Loaded:
-        texts = [_written(source) for source in sources]
-        keys = [self._compiler.key(text) for text in texts]
-        by_key = dict(zip(keys, texts, strict=True))
+        distinct = {id(source): _written(source) for source in sources}  # layers share theirs
+        key_of = {number: self._compiler.key(text) for number, text in distinct.items()}
+        by_key = {key_of[number]: text for number, text in distinct.items()}
+        keys = [key_of[id(source)] for source in sources]
         return shared_code(keys, lambda missing: self._made({key: by_key[key] for key in missing}))
 
     def _made(self, wanted: Mapping[str, Written]) -> tuple[dict[str, Code], Origins]:

@@ -206,9 +206,15 @@ def is_models_own(frame: FrameType | None) -> bool:
     """Whether the model's code is what runs there, or has Python's own library run for it."""
     while frame is not None and frame.f_code.co_filename in _TYPE_TESTS:
         frame = frame.f_back
-    if frame is None or frame.f_code.co_filename.startswith((TORCH_FOLDER, _OURS)):
+    if frame is None or is_torchs_or_ours(frame.f_code.co_filename):
         return False
     return not _is_made_by_torch(frame)
+
+
+@functools.cache
+def is_torchs_or_ours(file: str) -> bool:
+    """Whether code of a file is torch's, or ours that calls torch."""
+    return file.startswith((TORCH_FOLDER, _OURS))
 
 
 _TYPE_TESTS = frozenset({"<frozen abc>", abc.__file__, functools.__file__})

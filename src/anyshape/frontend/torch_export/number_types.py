@@ -24,7 +24,7 @@ from unittest.mock import patch
 
 import torch
 
-from anyshape.frontend.torch_export.askers import is_models_own
+from anyshape.frontend.torch_export.askers import is_models_own, is_torchs_or_ours
 from anyshape.frontend.torch_export.integer_calls import integer_calls
 
 _NUMBERS: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
@@ -168,9 +168,11 @@ def _classed(kind: Any, number: type) -> AbstractContextManager[Any]:
     own, thread = object.__getattribute__, get_ident()
 
     def attribute(self: Any, name: str) -> Any:
-        if name != "__class__" or get_ident() != thread:
+        if name != "__class__":
             return own(self, name)
         asker = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        if is_torchs_or_ours(asker.f_code.co_filename) or get_ident() != thread:
+            return kind  # torch itself asks a hundred thousand times
         return number if is_models_own(asker) else kind
 
     return patch.object(kind, "__getattribute__", attribute)

@@ -128,7 +128,8 @@ def _alternatives(
             yield _match_var(pattern, value, state)
         case Const():
             found = is_splat(value, pattern.number, weights)
-            yield state if found else Refusal(f"{value.node} is not a constant {pattern}")
+            # Not the node's types: most patterns refuse, and few of their words are ever read.
+            yield state if found else Refusal(f"{value.node.op.name} is not a constant {pattern}")
         case Bound():
             captured = state.captured(pattern.name, value)
             yield captured if isinstance(captured, Refusal) else _push(captured, pattern, value)
