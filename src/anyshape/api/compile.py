@@ -16,8 +16,10 @@ from anyshape.api.jit import Jitted
 from anyshape.base.errors import OptionError
 from anyshape.base.options import Options, check_switch
 from anyshape.execute import CompileKeywords, CompileOptions, Executable, compile_graph
+from anyshape.execute.compile import checked_options
 from anyshape.frontend.capturing import capturing
 from anyshape.ir.graph import Graph
+from anyshape.observe.progress import ProgressLine
 
 if TYPE_CHECKING:
     import torch
@@ -132,23 +134,26 @@ def compile(
         graph = source if isinstance(source, Graph) else source.graph
         return compile_graph(graph, options, **chosen)
     if _is_of_torch(source):
-        with capturing():
-            from anyshape.api.consume import giving_up  # noqa: PLC0415  torch is optional
-            from anyshape.api.torch_compile import captured_model, module_of  # noqa: PLC0415
+        with ProgressLine.of(_name(source), checked_options(options)) as progress:
+            progress.say("capture")
+            with capturing():
+                from anyshape.api.consume import giving_up  # noqa: PLC0415  torch is optional
+                from anyshape.api.torch_compile import captured_model, module_of  # noqa: PLC0415
 
-            source = module_of(source)
-            shapes = axes, dynamic_shapes, names or {}
-            example = args, kwargs or {}
-            model = captured_model(source, *example, *shapes, consume=consume, branches=branches)
-        graphs = [program.graph for program in model.programs]
-        report_host_ops(*graphs, strict=choices.strict, stacklevel=2)
-        donate = donated_names(model, choices.donate)
-        if choices.result_cache is not None:
-            refuse_updates(model)
-            donate = ()  # an input that the model writes into is written after the call
-        with giving_up(source, model) if consume else nullcontext():
-            executable = compile_model(model, options, {**chosen, "donate": donate})
-        return CompiledModule(executable, model)
+                source = module_of(source)
+                call = args, kwargs or {}, axes, dynamic_shapes, names or {}
+                model = captured_model(source, *call, consume=consume, branches=branches)
+            graphs = [program.graph for program in model.programs]
+            progress.erase()
+            report_host_ops(*graphs, strict=choices.strict, stacklevel=2)
+            donate = donated_names(model, choices.donate)
+            if choices.result_cache is not None:
+                refuse_updates(model)
+                donate = ()  # an input that the model writes into is written after the call
+            with giving_up(source, model) if consume else nullcontext():
+                keywords: CompileKeywords = {**chosen, "donate": donate}
+                executable = compile_model(model, options, keywords, progress)
+            return CompiledModule(executable, model)
     raise no_model(source)
 
 
@@ -163,6 +168,11 @@ def _refuse_capture(**given: object) -> None:
         if value is not None and value != ():
             expected = "left out: a graph and a jitted function have axes already"
             raise OptionError(name, str(value), expected)
+
+
+def _name(source: Any) -> str:
+    """Of a function, or of a model's class."""
+    return getattr(source, "__name__", type(source).__name__)
 
 
 def _is_of_torch(source: object) -> bool:

@@ -19,14 +19,18 @@ from anyshape.frontend.imported.cases import case_of
 from anyshape.frontend.imported.program import ComplexInput, ImportedModel, UserInput
 from anyshape.ir.inputs import tensor_inputs
 from anyshape.ir.types import TensorType
+from anyshape.observe.progress import ProgressLine
 
 
 def compile_model(
-    model: ImportedModel, options: Options | None, chosen: CompileKeywords
+    model: ImportedModel,
+    options: Options | None,
+    chosen: CompileKeywords,
+    progress: ProgressLine | None = None,
 ) -> Executable:
     """What runs the model's graph, or its graphs."""
     if not model.others and not model.refused:
-        return compile_graph(model.program.graph, options, **chosen)
+        return compile_graph(model.program.graph, options, progress=progress, **chosen)
     assert model.named is not None, "cases are told apart by the axes that are named"
     _check_same_inputs(model)
     graphs = tuple(program.graph for program in model.programs)
@@ -34,7 +38,7 @@ def compile_model(
     refused = (Case(each.conditions, each.problem, each.location) for each in model.refused)
     inputs = tuple(_inputs(model, model.named))
     source = BranchedGraphs(graphs, (*computed, *refused), inputs, model.named.axes)
-    return compile_branches(source, options, **chosen)
+    return compile_branches(source, options, progress=progress, **chosen)
 
 
 def _inputs(model: ImportedModel, named: NamedAxes) -> Iterator[tuple[str, TensorType]]:

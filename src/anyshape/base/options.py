@@ -11,6 +11,7 @@
 | ANYSHAPE_ISA          | instruction set of kernels: avx512, avx2, sse2, neon. Default: the best |
 | ANYSHAPE_DEBUG        | 1 to 4: what compiling shows on stderr (`observe/debug.py`). Default: 0 |
 | ANYSHAPE_WITHOUT      | passes that are left out, by name: `fuse,narrowing`                     |
+| ANYSHAPE_PROGRESS     | `0` shows no line of progress on a terminal (`observe/progress.py`)      |
 | ANYSHAPE_PERF_MAP     | `1` names generated functions for `perf`, in /tmp/perf-<pid>.map        |
 """
 
@@ -46,6 +47,7 @@ class Options:
     isa: str = ""  # instruction set of kernels, one that the CPU executes; "": the best of them
     debug: int = 0  # how much compiling shows on stderr: passes, decisions, graphs, kernels
     without: tuple[str, ...] = ()  # passes that are left out, by name
+    progress: bool = True  # a line on the terminal for what takes long to compile
     calibrate: bool = True  # measure once what things cost, if there is a folder to keep it in
 
     def __post_init__(self) -> None:
@@ -59,6 +61,7 @@ class Options:
         check_count("compile_jobs", self.compile_jobs, "a number of processes, or 0 for all CPUs")
         check_count("debug", self.debug, "a number from 0 to 4")
         check_switch("perf_map", self.perf_map)
+        check_switch("progress", self.progress)
         check_switch("calibrate", self.calibrate)
 
 
@@ -101,6 +104,7 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
         isa=_one_of(environment, "ANYSHAPE_ISA", ISAS),
         debug=_digit(environment, "ANYSHAPE_DEBUG", 4),
         without=_names(environment, "ANYSHAPE_WITHOUT"),
+        progress=_switch(environment, "ANYSHAPE_PROGRESS", default=True),
         calibrate=_switch(environment, "ANYSHAPE_CALIBRATE", default=True),
     )
 

@@ -81,12 +81,17 @@ Guard: TypeAlias = Callable[[], AbstractContextManager[None]]
 """Around a native call: raises what functions of the target raised in it."""
 
 
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called as progress(done, total) when a piece of code was made, in any thread."""
+
+
 class Setup(NamedTuple):
     """What making code may use: the runtime's loader, processes, and a place to keep objects."""
 
     load: Load
     jobs: int = 1
     cache: ObjectCache | None = None
+    progress: Progress | None = None
 
 
 class Host(NamedTuple):

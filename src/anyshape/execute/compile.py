@@ -13,6 +13,7 @@ turn with the host nodes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Unpack
@@ -40,6 +41,7 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.inputs import entry_plan
 from anyshape.ir.types import Array
 from anyshape.observe.debug import DebugPrinter
+from anyshape.observe.progress import ProgressLine
 from anyshape.passes import Passed, pipeline, run_passes
 from anyshape.passes.compute_constants import ComputeConstants
 from anyshape.passes.donation import NOTHING_DONATED, Donation
@@ -58,25 +60,37 @@ EXECUTORS: Final[Mapping[ExecutorName, Capabilities]] = {
 
 
 def compile_graph(
-    graph: Graph, options: Options | None = None, **chosen: Unpack[CompileKeywords]
+    graph: Graph,
+    options: Options | None = None,
+    *,
+    progress: ProgressLine | None = None,
+    **chosen: Unpack[CompileKeywords],
 ) -> Executable:
     """Level 1: passes, and a program for each graph of kernels that they leave.
 
-    `anyshape.compile` explains the keywords.
+    `anyshape.compile` explains the keywords; `progress` is the line of whoever compiles more.
     """
     choices = CompileOptions.of(**chosen)
+    options = checked_options(options)
+    with nullcontext(progress) if progress else ProgressLine.of(graph.name, options) as line:
+        return _compiled(graph, options, choices, line)
+
+
+def _compiled(
+    graph: Graph, options: Options, choices: CompileOptions, progress: ProgressLine
+) -> Executable:
     graph = graph if choices.check_indices else graph.without_checks()
     donated = _checked(graph, choices)
     if choices.executor == "reference":
         return Executable(graph, graph, (), _remembering(graph, ReferenceExecutor(graph), choices))
-    options = checked_options(options)
     passes = pipeline((*options.without, *choices.without))
+    progress.say("passes")
     observe, compute = DebugPrinter(options.debug).passed, _of_constants(options, choices)
     passed = run_passes(graph, passes, donated, observe=observe, compute=compute)
     if choices.strict:
         refuse_host_nodes(passed.graph)
     donation = _donation(passed)
-    programs = ProgramCompiler.of(options, choices, donation)
+    programs = ProgramCompiler.of(options, choices, donation, progress)
     executor = _remembering(graph, _executor(passed.graph, programs), choices)
     bindings = binding_plan(passed.graph, donation)
     return Executable(graph, passed.graph, passed.reports, executor, bindings)
@@ -101,9 +115,15 @@ class ProgramCompiler:
     stepwise: bool
     jobs: int  # the most processes and threads that compile
     options: Options
+    progress: ProgressLine | None = None
 
     @staticmethod
-    def of(options: Options, choices: CompileOptions, donation: Donation) -> ProgramCompiler:
+    def of(
+        options: Options,
+        choices: CompileOptions,
+        donation: Donation,
+        progress: ProgressLine | None = None,
+    ) -> ProgramCompiler:
         """Costs choose between kernels that round differently, so deterministic programs take the
         same ones everywhere."""
         target = target_for(options)
@@ -114,19 +134,22 @@ class ProgramCompiler:
         )
         load = partial(load_code, perf_map=options.perf_map)
         jobs = options.compile_jobs or machine().cpus
-        generator = target.generator(Setup(load, jobs, object_cache(options)))
+        told = progress.kernels if progress else None
+        generator = target.generator(Setup(load, jobs, object_cache(options), told))
         costs = (
             MachineCosts()
             if choices.deterministic
             else machine_costs(options, target, running.threads, _as_probe(options))
         )
         stepwise = choices.executor == "stepwise"
-        parts = target, generator, costs, donation, running, stepwise, jobs, options
+        parts = target, generator, costs, donation, running, stepwise, jobs, options, progress
         return ProgramCompiler(*parts)
 
     def executor(self, graph: Graph) -> Executor:
         """One program: lower, schedule, compile, link."""
         bindings = entry_plan(graph)
+        if self.progress:
+            self.progress.say("lowering")
         lowered = lower_graph(graph, replace(self.target.tiling, threads=self.costs.threads))
         plan = schedule(lowered, self.costs, self.donation)
         DebugPrinter(self.options.debug).scheduled(graph.name, plan.kernels)

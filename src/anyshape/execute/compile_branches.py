@@ -13,6 +13,7 @@ from anyshape.execute.compile_options import CompileKeywords, CompileOptions
 from anyshape.execute.result_cache import ResultCache
 from anyshape.ir.graph import Graph
 from anyshape.ir.types import TensorType
+from anyshape.observe.progress import ProgressLine
 from anyshape.passes.donation import NOTHING_DONATED
 from anyshape.program import Input
 from anyshape.sym import Axis, BindingPlan, Facts
@@ -30,13 +31,19 @@ class BranchedGraphs:
 
 
 def compile_branches(
-    source: BranchedGraphs, options: Options | None = None, **chosen: Unpack[CompileKeywords]
+    source: BranchedGraphs,
+    options: Options | None = None,
+    *,
+    progress: ProgressLine | None = None,
+    **chosen: Unpack[CompileKeywords],
 ) -> BranchedExecutable:
     """Compiles each graph as `compile_graph` does. They share what is kept of results."""
     cache = CompileOptions.of(**chosen).result_cache
     if isinstance(cache, int):
         chosen["result_cache"] = ResultCache(cache)
-    executables = [compile_graph(graph, options, **chosen) for graph in source.graphs]
+    executables = [
+        compile_graph(graph, options, progress=progress, **chosen) for graph in source.graphs
+    ]
     patterns = [(f"input '{name}'", type_.shape) for name, type_ in source.inputs]
     cases = Cases(BindingPlan.make(patterns, Facts(source.axes), frozenset()), source.cases)
     select = _selector(cases, source, options, CompileOptions.of(**chosen))

@@ -23,6 +23,7 @@ from anyshape.codegen.target import (
     Loaded,
     MemoryKind,
     Origins,
+    Progress,
     Setup,
     Source,
 )
@@ -55,7 +56,7 @@ class NativeTarget:
 
     def generator(self, setup: Setup) -> LlvmGenerator:
         compiler = Compiler(self.llvm, cpus=setup.jobs, cache=setup.cache)
-        return LlvmGenerator(compiler, setup.load)
+        return LlvmGenerator(compiler, setup.load, setup.progress)
 
     def listing(self, kernel: Kernel, form: str) -> str:
         return listing(kernel, self.llvm, form)
@@ -64,9 +65,10 @@ class NativeTarget:
 class LlvmGenerator:
     """Compiles what is neither in this process nor on disk, and loads the rest."""
 
-    def __init__(self, compiler: Compiler, load: Load) -> None:
+    def __init__(self, compiler: Compiler, load: Load, progress: Progress | None = None) -> None:
         self._compiler = compiler
         self._load = load
+        self._progress = progress
 
     def code(self, sources: Sequence[Source]) -> Loaded:
         distinct = {id(source): _written(source) for source in sources}  # layers share theirs
@@ -77,7 +79,13 @@ class LlvmGenerator:
 
     def _made(self, wanted: Mapping[str, Written]) -> tuple[dict[str, Code], Origins]:
         compiled: list[str] = []
-        objects = self._compiler.objects(wanted, lambda done, of, kernel: compiled.append(kernel))
+
+        def note(done: int, total: int, kernel: str) -> None:
+            compiled.append(kernel)
+            if self._progress is not None:
+                self._progress(done, total)
+
+        objects = self._compiler.objects(wanted, note)
         codes = {key: self._loaded(key, wanted[key], elf) for key, elf in objects.items()}
         return codes, Origins(disk=len(wanted) - len(compiled), compiled=len(compiled))
 
