@@ -41,6 +41,12 @@ def into_a_view(x: Any) -> Any:
     return y
 
 
+def into_a_part(x: Any) -> Any:
+    y = x + 1
+    y.chunk(2)[0].add_(1)
+    return y
+
+
 def read_again(x: Any) -> Any:
     y = x + 1
     return y.relu_() + y
@@ -61,7 +67,7 @@ def narrower(x: Any) -> Any:
 
 
 UNSEEN = [filled, rectified, read_again]
-SEEN = [into_the_input, into_a_view, read_before, wider, narrower]
+SEEN = [into_the_input, into_a_view, into_a_part, read_before, wider, narrower]
 
 
 def given_back(x: Any) -> Any:

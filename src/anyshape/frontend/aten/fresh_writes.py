@@ -35,7 +35,10 @@ def _is_like_written(node: Any) -> bool:
     written, *others = node.args or (None,)
     if not isinstance(written, torch.fx.Node) or len(written.users) != 1 or node.kwargs:
         return False
-    return node.target._schema.is_mutable and all(_is_like(other, written) for other in others)
+    schema = getattr(node.target, "_schema", None)  # a part of several results has none
+    if schema is None or not schema.is_mutable:
+        return False
+    return all(_is_like(other, written) for other in others)
 
 
 def _is_new(node: Any) -> bool:
