@@ -126,7 +126,8 @@ CASES = (
         .select(1, 0))),
     case("complex times real", lambda x: torch.view_as_real(torch.polar(x, x) * 2)),
     case("complex times reals", lambda x: torch.view_as_real(x[:1] * torch.polar(x, x))),
-    case("complex times imaginary", lambda x: torch.view_as_real(torch.polar(x, x) * 2j), "mul.Tensor"),
+    case("complex times imaginary", lambda x: torch.view_as_real(torch.polar(x, x) * 2j),
+         "mul.Tensor"),
     case("complex on its device", lambda x: torch.view_as_real(torch.polar(x, x).to(x.device))),
     case("more precise complex", lambda x: torch.view_as_real(
         torch.polar(x, x).to(torch.complex128)

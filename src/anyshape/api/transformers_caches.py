@@ -31,9 +31,13 @@ from anyshape.sym import Symbol
 _CACHE = "transformers.cache_utils", "Cache"
 
 
-def is_cache(kind: type) -> bool:
+def is_cache(kind: type[Any]) -> bool:
     """Whether a class is a cache of transformers, which need not be installed to ask."""
     return any((base.__module__, base.__name__) == _CACHE for base in kind.__mro__)
+
+
+def _is_cache_object(value: object) -> bool:
+    return is_cache(type(value))
 
 
 def register_caches(module: Any) -> None:
@@ -42,16 +46,16 @@ def register_caches(module: Any) -> None:
     parts: Any = module.modules() if hasattr(module, "modules") else ()
     if transformers is None:
         return
-    models = {type(part): part for part in parts if isinstance(part, transformers.PreTrainedModel)}
+    models = [part for part in parts if isinstance(part, transformers.PreTrainedModel)]
     if models:
         exporter: Any = import_module("transformers.exporters.exporter_dynamo")
-        for model in models.values():
+        for model in models:
             exporter.register_cache_pytrees_for_model(model)
 
 
 def cache_axes(axes: Mapping[str, Any] | None, given: Mapping[str, Any]) -> dict[str, Any]:
     """`axes` with those of a cache for each of its tensors, where they are given once for all."""
-    caches = {name: value for name, value in given.items() if is_cache(type(value))}
+    caches = {name: value for name, value in given.items() if _is_cache_object(value)}
     _refuse_counting(caches)
     once = {name: entry for name, entry in (axes or {}).items() if name in caches and _once(entry)}
     each = {name: _for_each(entry, caches[name]) for name, entry in once.items()}
@@ -123,7 +127,7 @@ class Caches:
         """A call's arguments by name, with tensors in caches that have none yet."""
         given = self._parameters.bind(args, kwargs)
         for each in self._caches:
-            if is_cache(type(given.get(each.name))):
+            if _is_cache_object(given.get(each.name)):
                 given[each.name] = self._with_tensors(each, given)
         return given
 
@@ -203,7 +207,7 @@ def _branches(structure: Structure) -> Iterator[Branch]:
 def _in_callers_cache(result: Any, cache: Any) -> Any:
     """`result` with the caller's cache in the place of a new one of its class."""
     if type(result) is type(cache):
-        vars(cache).update(vars(result))
+        cache.__dict__.update(result.__dict__)
         return cache
     if isinstance(result, dict):
         entries = cast(dict[Any, Any], result)

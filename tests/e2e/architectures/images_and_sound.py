@@ -1,0 +1,73 @@
+"""Models of images and sound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.e2e.architectures.entry import (
+    IMAGE,
+    IMAGE_AND_TEXT,
+    SOUND,
+    SPECTRUM,
+    SPECTRUM_AND_TEXT,
+    Architecture,
+)
+from tests.e2e.architectures.text import BART, SMALL, SPECIAL
+
+PATCHES: Mapping[str, Any] = {
+    "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64,
+    "image_size": 32, "patch_size": 8,
+}  # fmt: skip
+UNSIZED = {name: value for name, value in PATCHES.items() if name != "intermediate_size"}
+STAGES: Mapping[str, Any] = {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1]}
+WAVES: Mapping[str, Any] = {
+    **SMALL, "conv_dim": [8, 8, 8], "conv_stride": [5, 2, 2], "conv_kernel": [10, 3, 2],
+    "num_feat_extract_layers": 3, "num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2,
+}  # fmt: skip
+LARGE = ((2, 64, 96), (1, 64, 64), (3, 96, 32), (1, 80, 48), (1, 37, 71))
+INTERPOLATED: Mapping[str, Any] = {"interpolate_pos_encoding": True}
+CAPTIONS: Mapping[str, Any] = {**SMALL, "max_position_embeddings": 20}
+
+IMAGES = (
+    Architecture("vit", IMAGE, PATCHES, "interpolated positions", extra=INTERPOLATED),
+    Architecture("deit", IMAGE, PATCHES, "interpolated positions", extra=INTERPOLATED),
+    Architecture("beit", IMAGE, {**PATCHES, "use_relative_position_bias": True},
+                 "an interpolated bias for relative positions", extra=INTERPOLATED),
+    Architecture("dinov2", IMAGE, UNSIZED, "interpolated positions"),
+    Architecture("dinov3_vit", IMAGE, PATCHES, "rotary positions in two directions"),
+    Architecture("convnext", IMAGE, STAGES, "depthwise convolutions of 7 × 7", sizes=LARGE),
+    Architecture("resnet", IMAGE, {**STAGES, "embedding_size": 8}, "convolutions, max pooling"),
+    Architecture("segformer", IMAGE,
+                 {**STAGES, "num_attention_heads": [1, 2, 2, 4], "mlp_ratios": [2, 2, 2, 2]},
+                 "keys and values of fewer places", sizes=LARGE),
+    Architecture("mobilevit", IMAGE,
+                 {"image_size": 64, "hidden_sizes": [16, 20, 24], "num_attention_heads": 4,
+                  "neck_hidden_sizes": [8, 8, 12, 16, 20, 24, 32], "expand_ratio": 2.0},
+                 "attention between patches, resized to fit", sizes=LARGE),
+    Architecture("swin", IMAGE,
+                 {"image_size": 64, "patch_size": 4, "embed_dim": 16, "depths": [2, 2],
+                  "num_heads": [2, 4], "window_size": 4},
+                 "shifted windows", sizes=LARGE),
+    Architecture("clip", IMAGE_AND_TEXT,
+                 {"text_config": {**CAPTIONS, **SPECIAL}, "vision_config": PATCHES,
+                  "projection_dim": 16},
+                 "images and texts in one space"),
+    Architecture("siglip", IMAGE_AND_TEXT,
+                 {"text_config": {**CAPTIONS, "projection_size": 32}, "vision_config": PATCHES},
+                 "images and texts in one space"),
+)  # fmt: skip
+
+SOUNDS = (
+    Architecture("wav2vec2", SOUND, WAVES, "convolutions over samples",
+                 without=("attention_mask",)),
+    Architecture("hubert", SOUND, WAVES, "convolutions over samples, with padding"),
+    Architecture("whisper", SPECTRUM_AND_TEXT,
+                 {**BART, "num_mel_bins": 16, "max_source_positions": 20,
+                  "max_target_positions": 32, **SPECIAL, "decoder_start_token_id": 1},
+                 "a spectrum of fixed length"),
+    Architecture("audio-spectrogram-transformer", SPECTRUM,
+                 {**UNSIZED, "intermediate_size": 64, "max_length": 64, "num_mel_bins": 32,
+                  "frequency_stride": 8, "time_stride": 8},
+                 "a spectrum of fixed length as an image"),
+)  # fmt: skip
