@@ -126,7 +126,7 @@ DECODERS = (
                  "two kinds of rotary positions"),
     Architecture("phi", DECODER, SMALL, "rotary positions for a part of each head"),
     Architecture("phi3", DECODER, {**GROUPED, **SPECIAL}, "one product for queries, keys, values"),
-    Architecture("stablelm", DECODER, SMALL, "rotary positions for a part of each head"),
+    Architecture("stablelm", DECODER, GROUPED, "rotary positions for a part of each head"),
     Architecture("olmo", DECODER, {**SMALL, **SPECIAL}, "norms without weights"),
     Architecture("granite", DECODER, GROUPED, "scaled residuals"),
     Architecture("cohere", DECODER, {**SMALL, **SPECIAL}, "attention beside the feed-forward part"),
