@@ -144,6 +144,17 @@ class Products:
                 if bias is not None and are_halves(tuple(self.users[user])):
                     yield product, user
 
+    def halved_groups(self) -> Iterator[Node]:
+        """Grouped products of which two halves are read, with transposes of weights that nothing
+        else reads."""
+        for node in self.nodes:
+            if node.op is GROUPED_DOT and node not in self.results:
+                turned = node.operands[1].node
+                is_turned = turned.op is TRANSPOSE and is_constant(turned.operands[0])
+                own = all(len(self.users[n]) == 1 for n in (turned, *map(_node, turned.operands)))
+                if is_turned and own and are_halves(tuple(self.users[node])):
+                    yield turned
+
     def part(self, product: StoredProduct) -> Part | Refusal:
         """The part that readers would have, or why they need it in its own memory."""
         node, bias, scale = product.dot, None, None
@@ -182,6 +193,10 @@ class Products:
             if objection is not None:
                 return objection
         return None
+
+
+def _node(value: Value) -> Node:
+    return value.node
 
 
 def stored_product(node: Node) -> StoredProduct | None:

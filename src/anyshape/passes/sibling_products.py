@@ -13,7 +13,7 @@ the whole. Joining changes no number: a missing bias is -0.0, a missing scale 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -28,7 +28,7 @@ from anyshape.ir.rewrite import Decision, Refusal
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import Array
 from anyshape.ops.known import SLICE
-from anyshape.ops.movement import SliceAttrs
+from anyshape.ops.movement import SliceAttrs, TransposeAttrs
 from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.constant_work import weights_of
 from anyshape.passes.infra import PassContext
@@ -61,11 +61,12 @@ class SiblingProducts:
             left = [each for each in siblings if each not in taken]
             families += [*pairs, *self._read_in_place(left, products, graph, ctx)]
         halved = {product.dot: added for product, added in products.halved()}
-        if not families and not halved:
+        turned = set(products.halved_groups())
+        if not families and not halved and not turned:
             return graph
         for family in families:
             self._decide(True, f"{len(family)} products are one", family[0].node, graph, ctx)
-        new = rebuild_graph(_Joiner(families, halved), graph)
+        new = rebuild_graph(_Joiner(families, halved, turned), graph)
         return replace(new, weights=new.weights.subset(weights_of(new.body)))
 
     def _read_in_place(
@@ -104,9 +105,13 @@ class _Joiner(Rebuilder):
     """Makes the product of a family where the first of its products is."""
 
     def __init__(
-        self, families: Sequence[tuple[Part, ...]], halved: Mapping[Node, Node | None]
+        self,
+        families: Sequence[tuple[Part, ...]],
+        halved: Mapping[Node, Node | None],
+        turned: Set[Node],
     ) -> None:
         self.halved = halved
+        self.turned = turned
         self.biased = {node for node in halved.values() if node is not None}
         self.family_of = {part.product.dot: parts for parts in families for part in parts}
         self.part_of = {part.node: part for parts in families for part in parts}
@@ -128,6 +133,8 @@ class _Joiner(Rebuilder):
             return (self.made[part],)
         if old.op is SLICE and old.operands[0].node in self.biased:
             return (_with_own_bias(node, builder),)
+        if old in self.turned:
+            return (_in_memory(node, builder),)
         return _of_constant(node, builder) if old in self.halved else node.results
 
 
@@ -139,6 +146,29 @@ def _of_constant(node: Node, builder: Builder) -> tuple[Value, ...]:
     weight, depth = product.constant.result(), node.operands[0].tensor.rank - 1
     axis = 0 if product.depth_first else 1
     return (builder.emit("dot", node.operands[0], weight, contract=[[depth], [axis]]),)
+
+
+def _in_memory(node: Node, builder: Builder) -> Value:
+    """A transposed constant in that order: grouped products contract one axis only."""
+    perm, constant = node.attrs_as(TransposeAttrs).perm, node.operands[0].node
+    turned = array_of(constant, builder.weights).transpose(perm)
+    made = builder.constant(np.ascontiguousarray(turned))
+    order = tuple(map(int, np.argsort(perm)))
+    value = constant.attrs_as(ConstantAttrs).value
+    if isinstance(value, WeightRef):
+        read = partial(_transposed, _alone(made, builder), made.node, order)
+        builder.weights.move(value, read)
+    return made
+
+
+def _transposed(store: WeightStore, made: Node, order: tuple[int, ...]) -> Array:
+    return np.ascontiguousarray(array_of(made, store).transpose(order))
+
+
+def _alone(constant: Value, builder: Builder) -> WeightStore:
+    """A store that holds one weight, and keeps no others alive."""
+    content = constant.node.attrs_as(ConstantAttrs).value
+    return builder.weights.subset([content] if isinstance(content, WeightRef) else [])
 
 
 def _with_own_bias(node: Node, builder: Builder) -> Value:
@@ -168,9 +198,7 @@ def _joined_weights(products: Sequence[StoredProduct], builder: Builder) -> Valu
     """[columns, depth]; the store has each of the weights as some columns of it from now on."""
     rows = [product.rows(builder.weights) for product in products]
     whole = builder.constant(np.concatenate(rows))
-    content = whole.node.attrs_as(ConstantAttrs).value
-    store = builder.weights.subset([content] if isinstance(content, WeightRef) else [])
-    first = 0
+    store, first = _alone(whole, builder), 0
     for product in products:
         last = first + product.width
         product.move(builder.weights, partial(_rows_of, store, whole.node, first, last))

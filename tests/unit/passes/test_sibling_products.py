@@ -176,3 +176,28 @@ def test_the_halves_of_one_product_with_a_bias_are_one_kernel(transposed: bool) 
         x = RNG.standard_normal((*sizes, 24)).astype(np.float32)
         found, wanted = executable(x)[0], evaluate(gated.graph, x)[0]
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+EXPERTS = RNG.standard_normal((3, 24, 70)).astype(np.float32) / 4
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_gates_of_experts_are_the_epilogue_of_their_product(transposed: bool) -> None:
+    kept = EXPERTS.transpose(0, 2, 1).copy() if transposed else EXPERTS
+
+    @ash.jit
+    def experts(x: ash.f32["n", 24], offsets: ash.i64[3]):
+        weights = ash.asarray(kept)
+        y = ash.grouped_dot(x, weights.mT if transposed else weights, offsets)
+        return ash.silu(y[:, :35]) * y[:, 35:]
+
+    graph = experts.graph
+    executable = compile_graph(graph, without=("fold",))
+    assert [kernel.ops[0] for kernel in executable.kernels] == ["grouped_dot"]
+    for rows, ends in ((7, (2, 2, 6)), (0, (0, 0, 0)), (1, (1, 1, 1)), (150, (3, 100, 150))):
+        x = RNG.standard_normal((rows, 24)).astype(np.float32)
+        given = x, np.array(ends, np.int64)
+        found, wanted = executable(*given)[0], evaluate(graph, *given)[0]
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    (value,) = (n.attrs.value for n in graph.nodes() if isinstance(n.attrs, ConstantAttrs))
+    assert np.array_equal(graph.weights.array(value), kept)

@@ -27,7 +27,7 @@ from anyshape.analysis.strided_view import is_view
 from anyshape.families.body import Body
 from anyshape.families.followers import only_loop
 from anyshape.ir.node import Node
-from anyshape.ir.opdef import Trait, param_index
+from anyshape.ir.opdef import AnyOp, Trait, param_index
 from anyshape.ir.rewrite import Refusal
 from anyshape.ir.types import Shape
 from anyshape.ops.known import BROADCAST, DOT
@@ -131,15 +131,16 @@ DOTS = frozenset({DOT, part_dot})
 
 def matmul_match(body: Body) -> MatmulMatch | Refusal:
     """The matrix product that a body computes, or why it does not."""
-    halves = _halves(body)
+    halves = halves_of(body, DOT)
     found = only_loop(body, DOTS, "dot", halves)
     return found if isinstance(found, Refusal) else _match(body, *found, halves)
 
 
-def _halves(body: Body) -> tuple[Node, ...]:
-    """The two slices that share the columns of the only dot, if nothing else reads it."""
+def halves_of(body: Body, op: AnyOp) -> tuple[Node, ...]:
+    """The two slices that share the columns of the only loop, a product of this kind, if nothing
+    else reads it."""
     loops = body.loops
-    if len(loops) != 1 or loops[0].op is not DOT or loops[0].result() in body.results:
+    if len(loops) != 1 or loops[0].op is not op or loops[0].result() in body.results:
         return ()
     whole = loops[0].result()
     readers = tuple(node for node in body.nodes if whole in node.operands)

@@ -123,7 +123,8 @@ def grouped_kernel(
 ) -> Kernel:
     """The kernel of a region with one grouped dot."""
     whole = plan.product
-    tile = TilePlace(whole.sums, (), plan.first_row, plan.rows, whole.first_column, whole.columns)
+    columns = whole.first_column, whole.columns, whole.span
+    tile = TilePlace(whole.sums, (), plan.first_row, plan.rows, *columns)
     around = surroundings(region, plan.form, tile, inputs, outputs, facts)
     buffers = {b.name: around.views.get(b.name, flat_buffer(b)) for b in (*inputs, *outputs)}
     x, weights, offsets = (
@@ -136,7 +137,7 @@ def grouped_kernel(
     copies, lhs = _rows(plan, buffers[x])
     padded = plan.form.panels is Panels.STORED
     panel = _panel(plan, buffers[weights])
-    multiply = Multiply(whole.sums, lhs, panel, plan.rows, whole.columns, Dim.of(DEPTH), padded)
+    multiply = Multiply(whole.sums, lhs, panel, plan.rows, whole.multiplied, Dim.of(DEPTH), padded)
     tiles = For(TILE, plan.tiles, (multiply, *around.after))
     group = (*plan.rows_of_group(buffers[offsets]), plan.depth_of_group, tiles)
     groups = For(GROUP, plan.groups + 1, group)

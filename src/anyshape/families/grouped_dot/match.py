@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from anyshape.analysis.matrix_sides import Side
 from anyshape.analysis.strided_view import StridedView, view_of
 from anyshape.families.body import Body
-from anyshape.families.dot.match import MatmulMatch, Panels
+from anyshape.families.dot.match import MatmulMatch, Panels, halves_of
 from anyshape.families.followers import only_loop
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import param_index
@@ -28,7 +29,8 @@ class GroupedMatch(NamedTuple):
 
 def grouped_match(body: Body) -> GroupedMatch | Refusal:
     """The grouped dot of a body, or why it has no kernel of tiles."""
-    found = only_loop(body, {GROUPED_DOT}, "grouped dot")
+    halves = halves_of(body, GROUPED_DOT)
+    found = only_loop(body, {GROUPED_DOT}, "grouped dot", halves)
     if isinstance(found, Refusal):
         return found
     dot, orders = found
@@ -41,8 +43,11 @@ def grouped_match(body: Body) -> GroupedMatch | Refusal:
     stored = body.is_constant(weights.base) and body.uses(weights.base) == 1
     if not stored and weights.base != given:
         return Refusal("weights that are not constant are transposed")
+    if not stored and halves:
+        return Refusal("halves of columns that are not constant")
     panels = Panels.STORED if stored else Panels.IN_PLACE
-    return GroupedMatch(_product(dot, weights, panels, len(body.results)), offsets)
+    product = replace(_product(dot, weights, panels, len(body.results)), halves=halves)
+    return GroupedMatch(product, offsets)
 
 
 def _product(dot: Node, weights: StridedView, panels: Panels, results: int) -> MatmulMatch:
