@@ -223,6 +223,12 @@ def grouped_packed(x: ash.f32["a", 5], ends: ash.i32[3]):
 
 
 @ash.jit
+def grouped_halved(x: ash.f32["a", 5], ends: ash.i32[3]):
+    both = ash.grouped_dot(x, EXPERTS, ends)
+    return both[:, :35] * both[:, 35:]
+
+
+@ash.jit
 def grouped_half(x: ash.f16["a", "b"], w: ash.f16["c", "b", "d"], ends: ash.i32["c"]):
     return ash.grouped_dot(x, w, ends)
 
@@ -279,7 +285,7 @@ FAMILIES = {
     "dot": of(packed, halved, packed_odd, dynamic, transposed),
     "other dots": of(batched, one_row, wide, half),
     "computed operands": of(computed_rows, computed_columns, computed_few),
-    "grouped dot": of(grouped, grouped_packed, grouped_half),
+    "grouped dot": of(grouped, grouped_packed, grouped_halved, grouped_half),
     "attention": of(attention, causal, masked),
     "few queries": of(decoding, drafting),
     **dtypes.FAMILIES,
