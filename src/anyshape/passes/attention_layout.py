@@ -43,9 +43,32 @@ def transposed(value: Value, perm: Sequence[int], builder: Builder) -> Value:
 
 def reshaped(value: Value, shape: Shape, builder: Builder) -> Value:
     """The value in this shape."""
-    while value.tensor.shape != shape and value.node.op is RESHAPE:
-        (value,) = value.node.operands
-    return value if value.tensor.shape == shape else builder.emit("reshape", value, shape=shape)
+    while value.tensor.shape != shape:
+        inner = _before_reshape(value, builder)
+        if inner is None:
+            return builder.emit("reshape", value, shape=shape)
+        value = inner
+    return value
+
+
+def _before_reshape(value: Value, builder: Builder) -> Value | None:
+    """A value with the same elements in the same order, and a reshape less."""
+    node = value.node
+    if node.op is RESHAPE:
+        return node.operands[0]
+    if node.op is not TRANSPOSE or node.operands[0].node.op is not RESHAPE:
+        return None
+    between, (x,) = node.operands[0], node.operands[0].node.operands
+    axes = [[axis for axis, dim in enumerate(v.tensor.shape) if dim != 1] for v in (between, x)]
+    sizes = [
+        [v.tensor.shape[axis] for axis in own] for v, own in zip((between, x), axes, strict=True)
+    ]
+    if sizes[0] != sizes[1]:
+        return None
+    moved = dict(zip(*axes, strict=True))
+    order = [moved[axis] for axis in node.attrs_as(TransposeAttrs).perm if axis in moved]
+    ones = [axis for axis in range(x.tensor.rank) if axis not in axes[1]]
+    return transposed(x, [*ones, *order], builder)
 
 
 # --- the first product ----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ not have, or not at this place, is refused.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -46,19 +47,19 @@ class Score:
     factors: list[Value] = field(default_factory=list[Value])  # the same, and others, as values
     masks: list[Value] = field(default_factory=list[Value])
     hidden: float | None = None
-    order: list[int] = field(default_factory=list[int])
+    order: list[int | None] = field(default_factory=list[int | None])  # None: an axis of size 1
     sides: Sides | None = None
 
     @staticmethod
     def of(scores: Scores, builder: Builder) -> Score | Refusal:
         """The score that the steps make."""
         score = Score(builder, scores.product, scores.steps)
-        score.order = list(range(scores.product.result().tensor.rank))
+        score.order = [*range(scores.product.result().tensor.rank)]
         for step in scores.steps:
             refusal = _ON[step.node.op](score, step)
             if refusal is not None:
                 return refusal
-        return score._arranged() or score
+        return score._plain() or score
 
     # --- arrangement --------------------------------------------------------------------------
 
@@ -67,32 +68,50 @@ class Score:
         return None
 
     def transpose(self, step: Step) -> Refusal | None:
-        if self.sides is not None:
-            return Refusal("its scores are transposed late")
+        if self.masks:
+            return Refusal("its scores are transposed after a mask")
         self.order = [self.order[axis] for axis in step.node.attrs_as(TransposeAttrs).perm]
         return None
 
     def reshape(self, step: Step) -> Refusal | None:
+        """Leading axes may become others, and axes of size 1 may come and go."""
+        if self.masks:
+            return Refusal("its scores are reshaped after a mask")
         refusal = self._arranged()
         if refusal is not None or self.sides is None:
             return refusal
-        shape = step.node.result().tensor.shape
-        if self.masks or len(shape) < 2 or shape[-2:] != self.sides.shape[-2:]:
-            return Refusal("its scores are reshaped")
-        sides = self.sides.with_leading(shape[:-2], self.builder)
+        shape, plane = step.node.result().tensor.shape, self.sides.shape[-2:]
+        if shape[-2:] == plane:
+            leading, order = shape[:-2], list[int | None](range(len(shape)))
+        else:
+            counts = itertools.count()
+            order = [None if dim == 1 else next(counts) for dim in shape]
+            leading = tuple(dim for dim in shape if dim != 1)
+            leading, rest = leading[:-2], leading[-2:]
+            if rest != plane:
+                return Refusal("its scores are reshaped")
+        sides = self.sides.with_leading(leading, self.builder)
         if isinstance(sides, Refusal):
             return sides
-        self.sides = sides
+        self.sides, self.order = sides, order
         return None
 
     def _arranged(self) -> Refusal | None:
-        """From here on the order of the axes is settled."""
+        """From here on the order of the axes is settled, but for those of size 1."""
+        axes = [axis for axis in self.order if axis is not None]
         if self.sides is None:
-            sides = sides_of(self.product, self.order, self.builder)
+            sides = sides_of(self.product, axes, self.builder)
             if isinstance(sides, Refusal):
                 return sides
-            self.sides = sides
+            self.sides, self.order = sides, list(range(len(axes)))
+        elif axes != sorted(axes):
+            return Refusal("its scores are transposed late")
         return None
+
+    def _plain(self) -> Refusal | None:
+        """Whether scores have the axes of their sides, as masks need it."""
+        refusal = self._arranged()
+        return refusal or (Refusal("its scores are reshaped") if None in self.order else None)
 
     # --- arithmetic ---------------------------------------------------------------------------
 
@@ -138,7 +157,7 @@ class Score:
     def add(self, step: Step) -> Refusal | None:
         (mask,) = step.others
         self.masks.append(self.builder.emit("neg", mask) if step.node.op is sub else mask)
-        return _broadcasts(step) or self._arranged()
+        return _broadcasts(step) or self._plain()
 
     def select(self, step: Step) -> Refusal | None:
         condition, other = step.others
@@ -150,7 +169,7 @@ class Score:
         self.hidden = number
         is_seen = step.position == 1  # the score stands where the condition holds
         self.masks.append(condition if is_seen else self.builder.emit("logical_not", condition))
-        return _broadcasts(step) or self._arranged()
+        return _broadcasts(step) or self._plain()
 
     # --- attributes ---------------------------------------------------------------------------
 
