@@ -25,7 +25,9 @@ class NanoAttention(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         batch, seq, width = x.shape
         parts = self.qkv(x).split(width, dim=2)
-        q, k, v = (p.view(batch, seq, self.heads, -1).transpose(1, 2) for p in parts)
+        q, k, v = (
+            p.view(batch, seq, self.heads, width // self.heads).transpose(1, 2) for p in parts
+        )
         scores = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.shape[-1]))
         scores = scores.masked_fill(self.bias[:, :, :seq, :seq] == 0, float("-inf"))
         mixed = functional.softmax(scores, dim=-1) @ v

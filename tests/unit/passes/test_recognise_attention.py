@@ -223,3 +223,12 @@ def test_dtypes(dtype: Any) -> None:
         tolerance = {"f16": 1e-3, "bf16": 8e-3, "f64": 1e-12}[str(dtype)]
         found = np.asarray(function(*arrays), np.float64)
         np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+
+
+def test_explain_says_what_was_done_and_what_was_not() -> None:
+    taken = compile_graph(SPELLINGS[0].function.graph).explain()
+    refused = compile_graph(weights_returned.graph).explain()
+    assert "attention applied to 1 dot: a softmax between two products" in str(taken)
+    assert "attention refused for 1 dot: its scores or weights are used elsewhere too" in str(
+        refused
+    )
