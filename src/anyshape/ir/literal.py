@@ -1,7 +1,7 @@
 """Constants: small ones inside the IR as bytes, large ones as references to weight buffers.
 
-The IR never holds a buffer. A `WeightRef` names content by its digest; a `WeightStore` handed
-along with the graph knows where the bytes are (often a memory-mapped file).
+The IR never holds a buffer. A `WeightRef` names content by its digest (`digest.py`); a
+`WeightStore` handed along with the graph knows where the bytes are (often a memory-mapped file).
 """
 
 from __future__ import annotations
