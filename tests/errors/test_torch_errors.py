@@ -232,7 +232,8 @@ def test_two_names_for_one_size() -> None:
     assert message_of(AxisNameConflictError, action) == (
         "axes 'n' and 'm' have different names but must be equal: add: operands must broadcast at "
         f"axis 0 ({line('sum')})\n"
-        "fix: use one name for both: write 'n' instead of 'm' in axes="
+        "fix: use one name for both: write 'n' instead of 'm' in axes=, or declare where='n == m' "
+        "(or where='broadcastable(n, m)' if one of them may be 1)"
     )
 
 

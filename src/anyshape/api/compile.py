@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from sys import modules
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -14,10 +14,12 @@ from anyshape.api.graph_calls import donated_names, refuse_updates
 from anyshape.api.host_ops import report_host_ops
 from anyshape.api.jit import Jitted
 from anyshape.base.errors import OptionError
+from anyshape.base.location import caller_location
 from anyshape.base.options import Options, check_switch
 from anyshape.execute import CompileKeywords, CompileOptions, Executable, compile_graph
 from anyshape.execute.compile import checked_options
 from anyshape.frontend.capturing import capturing
+from anyshape.frontend.imported.where import stated
 from anyshape.ir.graph import Graph
 from anyshape.observe.progress import ProgressLine
 
@@ -47,6 +49,7 @@ def compile(
     axes: Mapping[str, Any] | None = None,
     dynamic_shapes: Any = None,
     names: Mapping[str, str] | None = None,
+    where: str | Sequence[str] = (),
     consume: bool = False,
     branches: int = BRANCHES,
     options: Options | None = None,
@@ -62,6 +65,7 @@ def compile(
     axes: Mapping[str, Any] | None = None,
     dynamic_shapes: Any = None,
     names: Mapping[str, str] | None = None,
+    where: str | Sequence[str] = (),
     consume: bool = False,
     branches: int = BRANCHES,
     options: Options | None = None,
@@ -82,6 +86,8 @@ def compile(
     - `dynamic_shapes`: the same in torch.export's own form, instead of `axes`.
     - `names`: axis names for torch's symbols, `{"s43": "batch"}`, where an exported program (an
       ExportedProgram, which needs no example) has symbols that nobody named.
+    - `where`: what holds between axes, `"kv == seq"`, or a list. Calls are checked for it, and the
+      program needs to do nothing for other sizes.
     - `branches`: where the model's code branches on sizes (`if x.shape[0] > 4:`), it is captured
       for each case that its axes allow, up to so many programs, and a call takes that of its
       sizes. With 1 there is only that of the example: other sizes are refused.
@@ -122,12 +128,18 @@ def compile(
     check_kinds(source, args=args, kwargs=kwargs, axes=axes, names=names)
     check_switch("consume", consume)
     _check_branches(branches)
+    facts = stated(where, caller_location())
 
     if isinstance(source, (Graph, Jitted)):
         if consume:
             raise OptionError("consume", "True", "left out: a graph's weights are held once anyway")
         _refuse_capture(
-            args=args, kwargs=kwargs, axes=axes, dynamic_shapes=dynamic_shapes, names=names
+            args=args,
+            kwargs=kwargs,
+            axes=axes,
+            dynamic_shapes=dynamic_shapes,
+            names=names,
+            where=where,
         )
         if branches != BRANCHES:
             raise OptionError("branches", str(branches), "left out: a graph has no branches")
@@ -142,7 +154,9 @@ def compile(
 
                 source = module_of(source)
                 call = args, kwargs or {}, axes, dynamic_shapes, names or {}
-                model = captured_model(source, *call, consume=consume, branches=branches)
+                model = captured_model(
+                    source, *call, where=facts, consume=consume, branches=branches
+                )
             graphs = [program.graph for program in model.programs]
             progress.erase()
             report_host_ops(*graphs, strict=choices.strict, stacklevel=2)

@@ -37,7 +37,7 @@ def compile_model(
     computed = (Case(case_of(graph.facts)) for graph in graphs)
     refused = (Case(each.conditions, each.problem, each.location) for each in model.refused)
     inputs = tuple(_inputs(model, model.named))
-    source = BranchedGraphs(graphs, (*computed, *refused), inputs, model.named.axes)
+    source = BranchedGraphs(graphs, (*computed, *refused), inputs, model.named.facts)
     return compile_branches(source, options, progress=progress, **chosen)
 
 

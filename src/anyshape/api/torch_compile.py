@@ -14,6 +14,7 @@ from anyshape.frontend.imported.call_signature import Parameters
 from anyshape.frontend.imported.program import ImportedModel
 from anyshape.frontend.torch_export import capture_module, capture_program
 from anyshape.frontend.torch_export.sources import as_module, refuse_scripted
+from anyshape.sym import Fact
 
 
 def module_of(source: Any) -> Any:
@@ -32,6 +33,7 @@ def captured_model(
     dynamic_shapes: Any,
     names: Mapping[str, str],
     *,
+    where: tuple[Fact, ...] = (),
     consume: bool = False,
     branches: int = 1,
 ) -> ImportedModel:
@@ -41,13 +43,13 @@ def captured_model(
         if args or kwargs or dynamic_shapes is not None:
             expected = "left out: an ExportedProgram has its example and its shapes"
             raise OptionError("args, kwargs or dynamic_shapes", "...", expected)
-        return capture_program(source, axes, names, share=consume)
+        return capture_program(source, axes, names, where=where, share=consume)
     if axes is not None and dynamic_shapes is not None:
         raise OptionError("dynamic_shapes", "...", "left out where axes are given")
     register_caches(source)
     if dynamic_shapes is None:
         axes = cache_axes(axes, Parameters.of(source.forward).bind(args, kwargs))
     call = source, args, kwargs, axes, dynamic_shapes, names
-    model = capture_module(*call, share=consume, branches=branches)
+    model = capture_module(*call, where=where, share=consume, branches=branches)
     refuse_lost_caches(model)
     return model

@@ -16,7 +16,7 @@ from anyshape.ir.types import TensorType
 from anyshape.observe.progress import ProgressLine
 from anyshape.passes.donation import NOTHING_DONATED
 from anyshape.program import Input
-from anyshape.sym import Axis, BindingPlan, Facts
+from anyshape.sym import BindingPlan, Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class BranchedGraphs:
     graphs: tuple[Graph, ...]
     cases: tuple[Case, ...]
     inputs: tuple[tuple[str, TensorType], ...]
-    axes: tuple[Axis, ...]
+    facts: Facts  # what the user says of sizes
 
 
 def compile_branches(
@@ -45,7 +45,7 @@ def compile_branches(
         compile_graph(graph, options, progress=progress, **chosen) for graph in source.graphs
     ]
     patterns = [(f"input '{name}'", type_.shape) for name, type_ in source.inputs]
-    cases = Cases(BindingPlan.make(patterns, Facts(source.axes), frozenset()), source.cases)
+    cases = Cases(BindingPlan.make(patterns, source.facts, frozenset()), source.cases)
     select = _selector(cases, source, options, CompileOptions.of(**chosen))
     return BranchedExecutable(BranchExecutor(cases, executables, select))
 

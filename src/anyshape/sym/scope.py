@@ -190,11 +190,13 @@ class FactScope:
         where: Location | None = None,
     ) -> None:
         """Trusts a fact; one that contradicts what is known is refused."""
-        fact = Fact(predicate, origin, words, str(where or ""))
-        answer = self.proves(predicate)
-        if answer is Answer.FALSE:
-            raise self._conflict(predicate, fact.source)
-        if predicate not in self._facts:
+        self.assume_fact(Fact(predicate, origin, words, str(where or "")))
+
+    def assume_fact(self, fact: Fact) -> None:
+        """The same for a predicate with its provenance."""
+        if self.proves(fact.predicate) is Answer.FALSE:
+            raise self._conflict(fact.predicate, fact.source)
+        if fact.predicate not in self._facts:
             self._record(fact)
 
     def require(

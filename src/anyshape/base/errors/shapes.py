@@ -158,15 +158,15 @@ class AxisNameConflictError(ShapeError):
         self.why = why
         self.broadcast = broadcast
         self.location = location
-        self.takes_facts = True  # whether whoever named the axes may also say `where`
+        self.in_axes = False  # whether names are given as `axes=`, and not in annotations
 
     def message(self) -> str:
         declare = f", or declare where='{self.left} == {self.right}'"
         one = f" (or where='broadcastable({self.left}, {self.right})' if one of them may be 1)"
         also = declare + (one if self.broadcast else "")
-        meant = f": write '{self.left}' instead of '{self.right}' in axes="
+        meant = f": write '{self.left}' instead of '{self.right}' in axes=" if self.in_axes else ""
         return joined(
             f"axes '{self.left}' and '{self.right}' have different names but must be equal: "
             f"{self.why}{at(self.location)}",
-            f"fix: use one name for both{also if self.takes_facts else meant}",
+            f"fix: use one name for both{meant}{also}",
         )

@@ -18,7 +18,7 @@ from typing import Any, cast
 from anyshape.base.errors import AxisDeclarationError, DimError, InputError
 from anyshape.frontend.imported.example import Example, Path, PathStep, path_text
 from anyshape.ir.types import no_size
-from anyshape.sym import Axis, Dim, Symbol
+from anyshape.sym import Axis, Dim, Fact, Facts, Symbol
 
 Position = str | Axis | None
 NamedDims = Mapping[int, Dim]
@@ -44,14 +44,25 @@ class NamedAxes:
 
     axes: tuple[Axis, ...]
     inputs: tuple[InputAxes, ...]
+    where: tuple[Fact, ...] = ()  # what holds between them
 
     def at_size(self, symbol: Symbol, size: int) -> NamedAxes:
         """The same with a number in place of one axis."""
         axes = tuple(axis for axis in self.axes if axis.symbol != symbol)
-        return NamedAxes(axes, tuple(each.at_size(symbol, size) for each in self.inputs))
+        inputs = tuple(each.at_size(symbol, size) for each in self.inputs)
+        return NamedAxes(
+            axes, inputs, Facts((), self.where).substitute({symbol: Dim.of(size)}).facts
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """All that the user says of sizes."""
+        return Facts(self.axes, self.where)
 
 
-def named_axes(example: Example, given: Mapping[str, Any]) -> NamedAxes:
+def named_axes(
+    example: Example, given: Mapping[str, Any], where: tuple[Fact, ...] = ()
+) -> NamedAxes:
     """What `given` says of an example's tensors; what does not fit them is refused."""
     for name in sorted(given.keys() - set(example.names)):
         raise _no_such_argument(name, given, example.names)
@@ -65,7 +76,7 @@ def named_axes(example: Example, given: Mapping[str, Any]) -> NamedAxes:
             axes[axis.name] = _more_said(axes.get(axis.name), axis)
     for each, leaf in zip(inputs, example.leaves, strict=True):
         _check_sizes(each, leaf, axes)
-    return NamedAxes(tuple(axes.values()), tuple(inputs))
+    return NamedAxes(tuple(axes.values()), tuple(inputs), where)
 
 
 def _no_such_argument(name: str, given: Mapping[str, Any], arguments: Sequence[str]) -> InputError:

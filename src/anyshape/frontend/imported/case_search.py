@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 
 from anyshape.frontend.imported.cases import is_in
-from anyshape.sym import Axis, Dim, Fact, Symbol
+from anyshape.sym import Axis, Dim, Fact, Facts, Symbol
+from anyshape.sym.refine import refined_facts
 
 Case = Sequence[Fact]
 Sizes = dict[Symbol, int]
@@ -27,13 +28,17 @@ _MOST_ELEMENTS = 1 << 31
 
 
 def uncovered_sizes(
-    axes: Sequence[Axis], usual: Mapping[Symbol, int], left: Case, known: Sequence[Case]
+    facts: Facts, usual: Mapping[Symbol, int], left: Case, known: Sequence[Case]
 ) -> Sizes | None:
     """Sizes that are of none of the `known` cases and would be of the case `left`, but for its last
-    condition. Those that conditions do not mention are as `usual`."""
+    condition. Those that conditions do not mention are as `usual`; all satisfy the user's `facts`.
+    """
     *before, last = left
-    symbols = {symbol for case in (*known, left) for fact in case for symbol in _symbols(fact)}
-    numbers = {n for case in (*known, left) for fact in case for n in _numbers(fact)}
+    settled = refined_facts(facts)
+    given = settled.sizes
+    axes = settled.facts.axes
+    symbols = _free({s for case in (*known, left) for fact in case for s in _symbols(fact)}, given)
+    numbers = {n for case in (*known, left, facts.facts) for fact in case for n in _numbers(fact)}
     tried = [
         list(_candidates(axis, numbers)) if axis.symbol in symbols else [usual[axis.symbol]]
         for axis in axes
@@ -41,12 +46,22 @@ def uncovered_sizes(
     second: Sizes | None = None
     for combination in islice(product(*tried), _TRIED):
         sizes = {axis.symbol: size for axis, size in zip(axes, combination, strict=True)}
+        sizes.update((symbol, size.evaluate(sizes)) for symbol, size in given.items())
+        if not all(a.contains(sizes[a.symbol]) for a in facts.axes) or not is_in(
+            facts.facts, sizes
+        ):
+            continue
         if last.holds(sizes) or not is_in(before, sizes) or any(is_in(c, sizes) for c in known):
             continue
         if _is_telling(combination):
             return sizes
         second = second or sizes
     return second
+
+
+def _free(symbols: set[Symbol], given: Mapping[Symbol, Dim]) -> set[Symbol]:
+    """The symbols that sizes are chosen for, where others follow from them."""
+    return {s for symbol in symbols for s in given.get(symbol, Dim.of(symbol)).symbols}
 
 
 def _is_telling(combination: Sequence[int]) -> bool:

@@ -43,7 +43,7 @@ class BranchExplorer:
         self.limit = limit
         self.axes: Sequence[Axis] = capturer.named.axes
         self.own = own_sizes(capturer.exporter.example, capturer.named)
-        self.usual = example_sizes(self.axes, self.own)
+        self.usual = example_sizes(capturer.named, self.own)
         self.captures: list[Capture] = []
         self.refused: list[RefusedCase] = []
         self.unexplored: deque[Case] = deque()  # each with a last condition that may not hold
@@ -74,7 +74,7 @@ class BranchExplorer:
         return [*cases, *(refused.conditions for refused in self.refused)]
 
     def _uncovered(self, left: Case) -> Sizes | None:
-        return uncovered_sizes(self.axes, self.usual, left, self.known)
+        return uncovered_sizes(self.capturer.named.facts, self.usual, left, self.known)
 
     def _add(self, capture: Capture) -> None:
         self.captures.append(capture)
@@ -131,6 +131,8 @@ class BranchExplorer:
         scope = FactScope()
         for axis in self.axes:
             scope.declare(axis)
+        for fact in self.capturer.named.where:
+            scope.assume_fact(fact)
         locations = [guard.location for guard in asked.guards]
         tracer = Tracer(exporter.name, Builder(scope), Tensor, locate=lambda: locations[0])
         facts = GuardFacts(tracer, dims, asked.sizes, (), one_of_several=True)

@@ -21,6 +21,7 @@ from anyshape.frontend.imported.program import ImportedModel
 from anyshape.frontend.torch_export.branches import BranchExplorer
 from anyshape.frontend.torch_export.capturer import Capturer
 from anyshape.frontend.torch_export.containers import example_of
+from anyshape.frontend.torch_export.examples import check_where
 from anyshape.frontend.torch_export.export_errors import failing_example
 from anyshape.frontend.torch_export.exporter import Exporter
 from anyshape.frontend.torch_export.guards import program_guards, was_traced_here
@@ -30,6 +31,7 @@ from anyshape.frontend.torch_export.questions import Questions, recorded_questio
 from anyshape.frontend.torch_export.saved_guards import saved_guards
 from anyshape.frontend.torch_export.shared_tensors import SharedTensors
 from anyshape.frontend.torch_export.simplify import simplified
+from anyshape.sym import Fact
 
 Axes = Mapping[str, Any]
 Names = Mapping[str, str]
@@ -43,6 +45,7 @@ def capture_module(
     dynamic_shapes: Any,
     names: Names,
     *,
+    where: tuple[Fact, ...] = (),
     share: bool = False,
     branches: int = 1,
 ) -> ImportedModel:
@@ -53,7 +56,9 @@ def capture_module(
     parameters.check_example(inputs)
     example = example_of(inputs)
     _refuse_dataclasses(example)
-    named = named_axes(example, axes or {})
+    named = named_axes(example, axes or {}, where)
+    if dynamic_shapes is None:
+        check_where(example, named)
     several = branches > 1 and dynamic_shapes is None
     signature = CallSignature(parameters, example)
     with _failing_as_example(module), SharedTensors(share).of_module(module) as tensors:
@@ -88,7 +93,12 @@ def _failing_as_example(module: Any) -> Generator[None]:
 
 
 def capture_program(
-    program: Any, axes: Axes | None, names: Names, *, share: bool = False
+    program: Any,
+    axes: Axes | None,
+    names: Names,
+    *,
+    where: tuple[Fact, ...] = (),
+    share: bool = False,
 ) -> ImportedModel:
     """Imports a program that the user exported."""
     order = program.module_call_graph[0].signature.forward_arg_names
@@ -96,7 +106,7 @@ def capture_program(
     args, kwargs = program.call_spec.in_spec.unflatten(values)
     parameters = Parameters(tuple(order or (f"args_{i}" for i in range(len(args)))))
     example = example_of(parameters.bind(args, kwargs))
-    named = named_axes(example, axes or {})
+    named = named_axes(example, axes or {}, where)
     leaves = zip(example.paths, example.leaves, strict=True)
     sizes = {path_text(path): getattr(leaf, "shape", ()) for path, leaf in leaves}
     guards = program_guards(program) if was_traced_here(program) else saved_guards(program, sizes)

@@ -75,14 +75,14 @@ class Capturer:
         """The program for any size, with what its model's code asked of sizes. The user's example
         is among the sizes that the first one takes; a second one may have come on the way."""
         own = own_sizes(self.exporter.example, self.named)
-        first = example_sizes(self.named.axes, own)
+        first = example_sizes(self.named, own)
         captured: list[Capture] = []
         try:
             captured = [self.capture(first)]
             if first == own or captured[0].takes(own):
                 return captured
         except AxisDeclarationError:
-            second = example_sizes(self.named.axes, {}, avoid=first)
+            second = example_sizes(self.named, {}, avoid=first)
             other = self._if_possible(second, own)
             if other is None:
                 raise

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from anyshape.base.errors import AxisConflictError, SizeSource
+from anyshape.frontend.imported import where
 from anyshape.frontend.imported.axes import InputAxes, NamedAxes, NamedDims
 from anyshape.frontend.imported.example import Example
 from anyshape.sym import Axis, Symbol
@@ -37,9 +38,26 @@ def _leaves(example: Example, named: NamedAxes) -> Iterator[tuple[Any, InputAxes
 
 
 def example_sizes(
-    axes: Sequence[Axis], own: Mapping[Symbol, int], avoid: Mapping[Symbol, int] = _NONE
+    named: NamedAxes, own: Mapping[Symbol, int], avoid: Mapping[Symbol, int] = _NONE
 ) -> dict[Symbol, int]:
-    """A size for each axis: the user's `own` where it says nothing about others."""
+    """A size for each axis: the user's `own` where it says nothing about others. They satisfy what
+    the user says of axes, for which only the `own` ones may be known to do."""
+    if not named.where:
+        return _telling_sizes(named.axes, own, avoid)
+    sizes: dict[Symbol, int] = {}
+    for facts in (named.where, where.without_ones(named.where)):
+        left = where.settled(named.axes, facts)
+        sizes = _telling_sizes(left.facts.axes, own, avoid)
+        sizes.update((symbol, size.evaluate(sizes)) for symbol, size in left.sizes.items())
+        is_legal = all(axis.contains(sizes[axis.symbol]) for axis in named.axes)
+        if is_legal and all(fact.holds(sizes) for fact in named.where):
+            return sizes
+    return {axis.symbol: own.get(axis.symbol, sizes[axis.symbol]) for axis in named.axes}
+
+
+def _telling_sizes(
+    axes: Sequence[Axis], own: Mapping[Symbol, int], avoid: Mapping[Symbol, int]
+) -> dict[Symbol, int]:
     sizes: dict[Symbol, int] = {}
     for axis in axes:
         taken = frozenset((*sizes.values(), *avoid.values()))
@@ -50,19 +68,16 @@ def example_sizes(
 
 
 def tells_axes_apart(named: NamedAxes, sizes: Mapping[Symbol, int]) -> bool:
-    """Whether positions have equal sizes only where they have the same name."""
-    dims = {dim for axes in named.inputs for dim in axes.dims.values()}
+    """Whether positions have equal sizes only where they have the same name, or names of which the
+    user says that they are one size."""
+    same = where.settled(named.axes, named.where).sizes if named.where else {}
+    dims = {dim.substitute(same) for axes in named.inputs for dim in axes.dims.values()}
     return len({dim.evaluate(sizes) for dim in dims}) == len(dims)
 
 
 def own_sizes(example: Example, named: NamedAxes) -> dict[Symbol, int]:
     """The sizes that the user's example has."""
-    sizes = example_sizes(named.axes, {})
-    for leaf, axes in _leaves(example, named):
-        for position, dim in axes.dims.items():
-            if dim.symbol is not None:
-                sizes[dim.symbol] = int(leaf.shape[position])
-    return sizes
+    return {**example_sizes(named, {}), **dict(_shown_sizes(example, named))}
 
 
 def _size(axis: Axis, taken: frozenset[int]) -> int:
@@ -103,3 +118,18 @@ def check_one_size_each(example: Example, named: NamedAxes) -> None:
             here = SizeSource(f"input '{axes.path}'", position, int(leaf.shape[position]), name)
             if seen.setdefault(name, here).size != here.size:
                 raise AxisConflictError(name, seen[name], here)
+
+
+def check_where(example: Example, named: NamedAxes) -> None:
+    """What is said of axes is about axes, contradicts nothing, and holds for the example."""
+    where.check_known(named.where, (axis.symbol for axis in named.axes))
+    where.check_consistent(named.axes, named.where)
+    where.check_example(named.where, dict(_shown_sizes(example, named)))
+
+
+def _shown_sizes(example: Example, named: NamedAxes) -> Iterator[tuple[Symbol, int]]:
+    """The axes that are whole sizes of the example."""
+    for leaf, axes in _leaves(example, named):
+        for position, dim in axes.dims.items():
+            if dim.symbol is not None:
+                yield dim.symbol, int(leaf.shape[position])

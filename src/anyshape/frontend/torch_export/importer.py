@@ -18,6 +18,7 @@ from anyshape.frontend.builder.checks import graph_with_checks
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
+from anyshape.frontend.imported import where
 from anyshape.frontend.imported.axes import NamedDims
 from anyshape.frontend.imported.program import (
     ComplexInput,
@@ -60,7 +61,7 @@ def import_exported(
     try:
         return _Importer(program, name, naming, tensors, one_of_several).imported(guards)
     except AxisNameConflictError as error:
-        error.takes_facts = False
+        error.in_axes = True
         raise
 
 
@@ -82,6 +83,11 @@ class _Importer:
         scope = FactScope()
         for axis in naming.named.axes:
             scope.declare(axis)
+        dims = naming.dims.values()
+        named = (axis.symbol for axis in naming.named.axes)
+        where.check_known(naming.named.where, {*named, *(s for dim in dims for s in dim.symbols)})
+        for fact in naming.named.where:
+            scope.assume_fact(fact)
         self.builder = Builder(scope, tensors.weights)
         self.walker = Walker(program.graph_module, naming.dims)
         self.tracer = Tracer(name, self.builder, Tensor, locate=lambda: self.walker.location)

@@ -10,7 +10,7 @@ ranges that torch keeps for a symbol become those of the axis.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -96,7 +96,7 @@ def naming_of(
         name = known.get(symbol, symbol)
         dims.setdefault(symbol, Dim.of(names.get(symbol, names.get(name, name))))
     if torch_ranges:
-        return Naming(NamedAxes(_with_ranges(program, named.axes, dims), named.inputs), dims)
+        return Naming(replace(named, axes=_with_ranges(program, named.axes, dims)), dims)
     declared = tuple(axis for axis in named.axes if not is_bare(axis))
     return Naming(named, dims, declared, tuple(fixed))
 

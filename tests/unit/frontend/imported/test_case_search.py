@@ -8,7 +8,7 @@ import pytest
 
 from anyshape.frontend.imported.case_search import uncovered_sizes
 from anyshape.frontend.imported.cases import is_in
-from anyshape.sym import Axis, Fact, Origin, Symbol, parse_predicate
+from anyshape.sym import Axis, Fact, Facts, Origin, Symbol, parse_predicate
 
 B, N = Symbol("b"), Symbol("n")
 AXES = (Axis("b"), Axis("n"))
@@ -20,7 +20,7 @@ def case(*texts: str) -> list[Fact]:
 
 
 def found(axes: Sequence[Axis], left: list[Fact], *known: list[Fact]) -> dict[Symbol, int] | None:
-    return uncovered_sizes(axes, USUAL, left, [left, *known])
+    return uncovered_sizes(Facts(tuple(axes)), USUAL, left, [left, *known])
 
 
 @pytest.mark.parametrize(
