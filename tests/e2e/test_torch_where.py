@@ -13,6 +13,8 @@ from anyshape.base.errors import (
     OptionError,
     TextError,
 )
+from anyshape.base.lexer import Cursor
+from anyshape.sym import Facts, Origin, read_facts
 
 AXES = {"q": ("seq", None), "k": ("kv", None)}
 
@@ -171,3 +173,34 @@ def test_one_of_two_may_be_1(sizes: tuple[int, int]) -> None:
         torch.testing.assert_close(model(q, k), q + k)
     with pytest.raises(FactViolationError, match="broadcastable"):
         model(*example(2, 3))
+
+
+# --- who stated a fact ----------------------------------------------------------------------------
+
+
+class Asks(torch.nn.Module):
+    def forward(self, q: Any, k: Any) -> Any:
+        torch._check(q.shape[0] <= 100)
+        if k.shape[0] % 2 == 0:
+            k = k + 1
+        return q.sum() + k.sum()
+
+
+def test_facts_tell_users_from_models_and_ops() -> None:
+    model = compiled(Asks(), (4, 8), "seq <= 2*kv")
+    origins = {(str(f), f.origin) for f in model.executable.source.facts.facts}
+    assert ("seq <= 2*kv", Origin.USER) in origins
+    assert ("0 == kv % 2", Origin.MODEL) in origins
+
+
+def test_one_program_states_what_it_was_captured_for() -> None:
+    model = compiled(Asks(), (4, 8), (), branches=1)
+    facts = model.executable.source.facts.facts
+    assert {f.origin for f in facts} == {Origin.FRONTEND}
+    with pytest.raises(FactViolationError, match="it comes from frontend: "):
+        model(*example(101, 100))
+    assert parse_facts(model.executable.source.facts.as_text()) == model.executable.source.facts
+
+
+def parse_facts(text: str) -> Facts:
+    return read_facts(Cursor(text))

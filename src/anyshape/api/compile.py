@@ -121,6 +121,8 @@ def compile(
       array cannot be written (read-only, with gaps, overlapping another input), it is copied.
     - `without`: passes that are left out, by the names that `explain()` has for them, to see what
       one is worth or where an error comes from. Results stay what they are, but for rounding.
+    - `likely`: sizes that calls are expected to have, by axis, the most frequent first; they take
+      the place of those that axes declare. `executable.observed()` gives those of its calls.
     - `options`: where compiled kernels are kept, and the like.
     """
 

@@ -67,6 +67,7 @@ class AnyshapeConfig(ExportConfigMixin):
     result_cache: int | ResultCache | None = None
     donate: Sequence[str] = ()
     without: Sequence[str] = ()
+    likely: Mapping[str, Sequence[int]] | None = None
     options: Options | None = None
 
 

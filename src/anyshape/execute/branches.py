@@ -129,6 +129,9 @@ class BranchExecutor:
         for executable in self.executables:
             executable.executor.trim()
 
+    def bindings_seen(self) -> list[dict[str, int]]:
+        return [each for exe in self.executables for each in exe.executor.bindings_seen()]
+
     def metrics(self) -> Metrics:
         every = (executable.metrics() for executable in self.executables)
         return Metrics(*map(sum, zip(*every, strict=True)))

@@ -89,6 +89,9 @@ class CachingExecutor:
         self.cache.forget(self._counters)
         self.executor.trim()
 
+    def bindings_seen(self) -> list[dict[str, int]]:
+        return self.executor.bindings_seen()
+
     def metrics(self) -> Metrics:
         counted = self._counters
         return self.executor.metrics()._replace(

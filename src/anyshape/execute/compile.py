@@ -30,6 +30,7 @@ from anyshape.execute.donation import binding_plan, donated_inputs
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import Executor
 from anyshape.execute.host import HostExecutor, refuse_host_nodes
+from anyshape.execute.likely import with_likely
 from anyshape.execute.link import link, unlinked_program
 from anyshape.execute.native import NATIVE, NativeExecutor
 from anyshape.execute.reference import REFERENCE, ReferenceExecutor
@@ -80,6 +81,7 @@ def _compiled(
     graph: Graph, options: Options, choices: CompileOptions, progress: ProgressLine
 ) -> Executable:
     graph = graph if choices.check_indices else graph.without_checks()
+    graph = with_likely(graph, choices.likely or {})
     donated = _checked(graph, choices)
     if choices.executor == "reference":
         return Executable(graph, graph, (), _remembering(graph, ReferenceExecutor(graph), choices))

@@ -6,7 +6,7 @@ Whoever takes them as keywords declares `**chosen: Unpack[CompileKeywords]` and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast, get_args
 
@@ -30,6 +30,7 @@ class CompileKeywords(TypedDict, total=False):
     result_cache: int | str | ResultCache | None
     donate: Sequence[str]
     without: Sequence[str]
+    likely: Mapping[str, Sequence[int]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,12 @@ class CompileOptions:
     result_cache: int | ResultCache | None = None
     donate: Sequence[str] = ()
     without: Sequence[str] = ()
+    likely: Mapping[str, Sequence[int]] | None = None
 
     @staticmethod
     def of(**chosen: Unpack[CompileKeywords]) -> CompileOptions:
         """From keywords; one that is unknown is refused as Python does it, with those there are."""
-        names = [field.name for field in fields(CompileOptions)]
+        names = [each.name for each in fields(CompileOptions)]
         for name in chosen.keys() - names:
             raise TypeError(f"there is no option '{name}', only {', '.join(names)}")
         given = cast(dict[str, Any], dict(chosen))
@@ -73,6 +75,8 @@ class CompileOptions:
                 check_count(name, value, "a number of bytes")
         _check_names("donate", self.donate, "inputs")
         _check_names("without", self.without, "passes")
+        if self.likely is not None and not isinstance(cast(object, self.likely), Mapping):
+            raise OptionError("likely", repr(self.likely), "a dict of sizes: {'seq': [128, 256]}")
         if self.donate and self.result_cache is not None:
             expected = "left out where results are kept: a donated array may be one of them"
             raise OptionError("donate", ", ".join(self.donate), expected)

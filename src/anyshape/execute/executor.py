@@ -109,6 +109,10 @@ class Executor(Protocol):
 
     def metrics(self) -> Metrics: ...
 
+    def bindings_seen(self) -> Sequence[Mapping[str, int]]:
+        """The bindings whose specializations are kept, by axis, those first that were used last."""
+        ...
+
     def memory(self) -> ExecutableMemory: ...
 
     @property

@@ -183,6 +183,10 @@ class HostExecutor:
         for segment in self.segments:
             segment.trim()
 
+    def bindings_seen(self) -> list[dict[str, int]]:
+        """Of the inputs: sizes that host nodes compute are no axes of callers."""
+        return self.entry.bindings_seen()
+
     def metrics(self) -> Metrics:
         """Counters of all segments together; runs are those of the whole graph."""
         of_segments = zip(*(segment.metrics() for segment in self.segments), strict=True)

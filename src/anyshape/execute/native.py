@@ -137,6 +137,10 @@ class NativeExecutor:
     def metrics(self) -> Metrics:
         return self.linked.program.metrics()
 
+    def bindings_seen(self) -> list[dict[str, int]]:
+        names = [symbol.name for symbol in self._symbols]
+        return [dict(zip(names, sizes, strict=True)) for sizes in self.linked.program.bindings()]
+
     @property
     def weights(self) -> dict[int, int]:
         addresses = self.linked.program.description.constants

@@ -94,6 +94,10 @@ class ReferenceExecutor:
         """Only runs are counted: there is no cache."""
         return Metrics(0, 0, 0, 0, 0, 0, self._counter.runs, 0, 0, 0)
 
+    def bindings_seen(self) -> list[dict[str, int]]:
+        """None: nothing is kept of a call."""
+        return []
+
     def memory(self) -> ExecutableMemory:
         return ExecutableMemory(0, 0, 0, 0)
 

@@ -68,6 +68,9 @@ class StepwiseExecutor:
     def metrics(self) -> Metrics:
         return self._native.metrics()._replace(runs=self._counter.runs)
 
+    def bindings_seen(self) -> list[dict[str, int]]:
+        return self._native.bindings_seen()
+
     def memory(self) -> ExecutableMemory:
         return self._native.memory()
 

@@ -31,7 +31,6 @@ from anyshape.sym import (
     Fact,
     FactScope,
     LessEqual,
-    Origin,
     Predicate,
     Prover,
     Symbol,
@@ -170,7 +169,7 @@ def _symbols(statement: Axis | Fact) -> frozenset[Symbol]:
 
 
 def _is_over(statement: Axis | Fact, present: frozenset[Symbol]) -> bool:
-    required = isinstance(statement, Fact) and statement.origin is Origin.OP
+    required = isinstance(statement, Fact) and statement.origin.is_required
     return required and not _symbols(statement) <= present
 
 

@@ -22,7 +22,7 @@ from anyshape.ir.node import Node, Region, Value, keeping_sizes
 from anyshape.ir.rewrite import Decision, DecisionLog
 from anyshape.passes.infra import PassContext
 from anyshape.passes.liveness import region_layout, shrink
-from anyshape.sym import Facts, Origin, Symbol
+from anyshape.sym import Facts, Symbol
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,12 @@ def _used(region: Region) -> set[Value]:
 def _facts_needed(region: Region, outer: frozenset[Symbol]) -> Facts:
     """Each fact once, and no requirement of an op about a size that nothing has any more."""
     facts = region.facts
-    stated = (fact.predicate.symbols for fact in facts.facts if fact.origin is not Origin.OP)
+    stated = (fact.predicate.symbols for fact in facts.facts if not fact.origin.is_required)
     present = (outer | region.symbols).union(*stated, {axis.symbol for axis in facts.axes})
     kept = {
         fact.predicate: fact
         for fact in facts.facts
-        if fact.origin is not Origin.OP or fact.predicate.symbols <= present
+        if not fact.origin.is_required or fact.predicate.symbols <= present
     }
     return replace(facts, facts=tuple(kept.values()))
 

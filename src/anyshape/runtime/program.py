@@ -150,6 +150,10 @@ class Program:
         """Counters of the cache and of the runs."""
         return Metrics(**self._native.metrics())
 
+    def bindings(self) -> list[list[int]]:
+        """The symbols of all specializations that are kept, those first that were used last."""
+        return self._native.bindings()
+
     def planned_bytes(self, symbols: Sequence[int]) -> int:
         """What the arena and the outputs of a binding take. Made and not kept."""
         return self._native.planned_bytes(list(symbols))

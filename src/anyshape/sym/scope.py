@@ -151,7 +151,7 @@ class FactScope:
     @property
     def checks(self) -> tuple[Fact, ...]:
         """Requirements that are left for run time."""
-        return tuple(fact for fact in self._facts.values() if fact.origin is Origin.OP)
+        return tuple(fact for fact in self._facts.values() if fact.origin.is_required)
 
     def freeze(self, born: frozenset[Symbol] | None = None) -> Facts:
         """This scope's own facts as a value; of late symbols only those that are `born` there."""
@@ -212,7 +212,7 @@ class FactScope:
         if answer is Answer.FALSE:
             raise RequirementError(str(predicate), why, self._derivation(predicate), location)
         if answer is Answer.UNKNOWN and not self._adopt(predicate):
-            if origin is Origin.OP:
+            if origin is not Origin.MODEL:
                 self._check_names(predicate, why, location)
             if self._strict:
                 raise UnprovableError(str(predicate), why, location)

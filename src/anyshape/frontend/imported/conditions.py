@@ -43,7 +43,9 @@ def negated(condition: Condition) -> Condition:
             return opposite
 
 
-def require(tracer: Tracer, condition: Condition, why: str, origin: Origin = Origin.OP) -> None:
+def require(
+    tracer: Tracer, condition: Condition, why: str, origin: Origin = Origin.FRONTEND
+) -> None:
     """Proven now, or checked by every call. Facts hold no alternatives: they must be decided."""
     match condition:
         case True:

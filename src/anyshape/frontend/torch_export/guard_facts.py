@@ -40,8 +40,8 @@ class GuardFacts:
         if not symbols or any(symbol.name not in self.dims for symbol in symbols):
             return
         condition = self._condition(guard)
-        origin = Origin.MODEL if self.one_of_several and guard.chooses else Origin.OP
-        if origin is Origin.OP:
+        origin = Origin.MODEL if self.one_of_several and guard.chooses else Origin.FRONTEND
+        if origin is Origin.FRONTEND:
             self._check_declared(condition, guard.location)
         require(self.tracer, condition, _WHY, origin)
 

@@ -195,7 +195,8 @@ class _Importer:
         for claim in differing_claims(self.walker.values, self.naming.dims, guards):
             self.walker.location = location_of(claim.node)
             why = "the model's code was captured for sizes that are the same"
-            self.tracer.require(Equal(self.tracer.dim(claim.ours), claim.theirs), why)
+            same = Equal(self.tracer.dim(claim.ours), claim.theirs)
+            self.tracer.require(same, why, Origin.FRONTEND)
         self.walker.location = None
 
     # --- results ------------------------------------------------------------------------------

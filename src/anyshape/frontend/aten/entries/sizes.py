@@ -15,7 +15,7 @@ from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.imported.conditions import AllOf, Condition, OneOf, negated, require
 from anyshape.frontend.imported.held_sizes import sizes_in
 from anyshape.ir.types import f64, i64
-from anyshape.sym import Dim, Equal, NotEqual, maximum, minimum, product
+from anyshape.sym import Dim, Equal, NotEqual, Origin, maximum, minimum, product
 
 Integer = int | Dim
 Number = Integer | float | Tensor
@@ -180,6 +180,6 @@ def constrain_range(
     call: Call, size: Integer, *, min: int | None = None, max: int | None = None
 ) -> None:
     dim = Dim.of(size)
-    active().require(dim >= (min or 0), "exported program: least value of a size")
+    active().require(dim >= (min or 0), "exported program: least value of a size", Origin.FRONTEND)
     if max is not None:
-        active().require(dim <= max, "exported program: greatest value of a size")
+        active().require(dim <= max, "exported program: greatest value of a size", Origin.FRONTEND)

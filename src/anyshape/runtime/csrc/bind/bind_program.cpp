@@ -372,6 +372,7 @@ void bind_program(nb::module_& module) {
         .def("reserve", &reserve)
         .def("trim", [](const BoundProgram& program) { program.runner->trim(); })
         .def("metrics", [](const BoundProgram& program) { return metrics_of(*program.runner); })
+        .def("bindings", [](const BoundProgram& program) { return program.runner->bindings(); })
         .def_prop_ro("threads",
                      [](const BoundProgram& program) { return program.runner->threads(); });
 

@@ -66,6 +66,7 @@ class Runner {
     std::shared_ptr<const Specialization> specialize(std::span<const std::int64_t> symbols);
 
     CacheMetrics cache_metrics() const { return cache_.metrics(); }
+    std::vector<std::vector<std::int64_t>> bindings() const { return cache_.bindings(); }
     RunMetrics run_metrics() const;
 
     // What a run of this binding needs, with memory behind it: the arena of one context, and blocks

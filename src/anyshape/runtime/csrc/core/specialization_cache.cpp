@@ -112,6 +112,14 @@ CacheMetrics SpecializationCache::metrics() const {
     return metrics;
 }
 
+std::vector<std::vector<std::int64_t>> SpecializationCache::bindings() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::vector<std::int64_t>> bindings;
+    bindings.reserve(recent_first_.size());
+    for (const Entry& entry : recent_first_) bindings.push_back(entry->symbols);
+    return bindings;
+}
+
 void SpecializationCache::clear() {
     const std::lock_guard lock(mutex_);
     entries_.clear();

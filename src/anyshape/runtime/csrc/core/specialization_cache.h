@@ -52,6 +52,8 @@ class SpecializationCache {
     Entry find_or_make(Symbols symbols, const Make& make);
 
     CacheMetrics metrics() const;
+    // The symbols of all entries, those first that were asked for last.
+    std::vector<std::vector<std::int64_t>> bindings() const;
     void clear();
 
    private:
