@@ -129,7 +129,7 @@ class BranchExecutor:
         for executable in self.executables:
             executable.executor.trim()
 
-    def bindings_seen(self) -> list[dict[str, int]]:
+    def bindings_seen(self) -> Sequence[Mapping[str, int]]:
         return [each for exe in self.executables for each in exe.executor.bindings_seen()]
 
     def metrics(self) -> Metrics:

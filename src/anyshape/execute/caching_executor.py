@@ -89,7 +89,7 @@ class CachingExecutor:
         self.cache.forget(self._counters)
         self.executor.trim()
 
-    def bindings_seen(self) -> list[dict[str, int]]:
+    def bindings_seen(self) -> Sequence[Mapping[str, int]]:
         return self.executor.bindings_seen()
 
     def metrics(self) -> Metrics:

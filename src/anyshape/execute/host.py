@@ -183,7 +183,7 @@ class HostExecutor:
         for segment in self.segments:
             segment.trim()
 
-    def bindings_seen(self) -> list[dict[str, int]]:
+    def bindings_seen(self) -> Sequence[Mapping[str, int]]:
         """Of the inputs: sizes that host nodes compute are no axes of callers."""
         return self.entry.bindings_seen()
 

@@ -137,7 +137,7 @@ class NativeExecutor:
     def metrics(self) -> Metrics:
         return self.linked.program.metrics()
 
-    def bindings_seen(self) -> list[dict[str, int]]:
+    def bindings_seen(self) -> Sequence[Mapping[str, int]]:
         names = [symbol.name for symbol in self._symbols]
         return [dict(zip(names, sizes, strict=True)) for sizes in self.linked.program.bindings()]
 

@@ -94,7 +94,7 @@ class ReferenceExecutor:
         """Only runs are counted: there is no cache."""
         return Metrics(0, 0, 0, 0, 0, 0, self._counter.runs, 0, 0, 0)
 
-    def bindings_seen(self) -> list[dict[str, int]]:
+    def bindings_seen(self) -> Sequence[Mapping[str, int]]:
         """None: nothing is kept of a call."""
         return []
 

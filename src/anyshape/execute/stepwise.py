@@ -68,7 +68,7 @@ class StepwiseExecutor:
     def metrics(self) -> Metrics:
         return self._native.metrics()._replace(runs=self._counter.runs)
 
-    def bindings_seen(self) -> list[dict[str, int]]:
+    def bindings_seen(self) -> Sequence[Mapping[str, int]]:
         return self._native.bindings_seen()
 
     def memory(self) -> ExecutableMemory:

@@ -13,6 +13,7 @@ from anyshape.frontend.builder.tracer import Tracer
 from anyshape.frontend.imported.size_elements import Element, Known, Rule, as_dim, known_only
 from anyshape.ir.opdef import AnyOp
 from anyshape.ir.types import DType, bool_
+from anyshape.ops import cumulative
 from anyshape.ops import elementwise as ew
 from anyshape.ops import reduce as reductions
 from anyshape.sym import Dim, Equal, NotEqual, Predicate, maximum, minimum, product
@@ -155,5 +156,12 @@ ON_ROWS: dict[AnyOp, Rule] = {
     reductions.max_: _dims(_greatest, by_facts=True),
     reductions.min_: _dims(_least, by_facts=True),
 }  # fmt: skip
-NEVER_EMPTY: frozenset[AnyOp] = frozenset({reductions.max_, reductions.min_})
-"""Reductions that are no size where there is nothing to reduce."""
+ON_PREFIXES: dict[AnyOp, Rule] = {
+    cumulative.cumsum: _dims(_sum), cumulative.cumprod: _dims(_product),
+    cumulative.cummax: _dims(_greatest, by_facts=True),
+    cumulative.cummin: _dims(_least, by_facts=True),
+}  # fmt: skip
+NEVER_EMPTY: frozenset[AnyOp] = frozenset(
+    {reductions.max_, reductions.min_, cumulative.cummax, cumulative.cummin}
+)
+"""What is no size where there is nothing to reduce."""

@@ -14,7 +14,12 @@ import numpy as np
 
 from anyshape.base.errors import EvaluationError
 from anyshape.frontend.builder.tracer import Tracer
-from anyshape.frontend.imported.size_arithmetic import NEVER_EMPTY, ON_ELEMENTS, ON_ROWS
+from anyshape.frontend.imported.size_arithmetic import (
+    NEVER_EMPTY,
+    ON_ELEMENTS,
+    ON_PREFIXES,
+    ON_ROWS,
+)
 from anyshape.frontend.imported.size_elements import (
     Element,
     Elements,
@@ -29,7 +34,7 @@ from anyshape.ir.literal import TensorLiteral, WeightStore
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import AnyOp, Call
 from anyshape.ir.types import Array, DType, bool_, i64
-from anyshape.ops import indexing, movement, source
+from anyshape.ops import cumulative, indexing, movement, source
 from anyshape.ops import reduce as reductions
 from anyshape.sym import Dim
 
@@ -68,6 +73,8 @@ def _by_rule(tracer: Tracer, value: Value, operands: Sequence[Elements | None]) 
         return mapped(ON_ELEMENTS[node.op], tracer, dtype, known)
     if node.op in ON_ROWS:
         return _reduced(tracer, value, known[0])
+    if node.op in ON_PREFIXES:
+        return _accumulated(tracer, value, known[0])
     return None
 
 
@@ -161,3 +168,23 @@ def _reduced(tracer: Tracer, value: Value, elements: Elements) -> Elements | Non
     rows = elements.transpose(*kept, *axes).reshape(math.prod(shape), length)
     rule, dtype = ON_ROWS[value.node.op], value.tensor.dtype
     return array_of((applied(rule, tracer, dtype, flat(row)) for row in rows), shape)
+
+
+def _accumulated(tracer: Tracer, value: Value, elements: Elements) -> Elements:
+    """Each element is made of those up to its own, from the end that the op begins at."""
+    attrs = cast(cumulative.CumulativeAttrs, value.node.attrs)
+    rows = np.moveaxis(elements, attrs.axis, -1)
+    turned = rows[..., ::-1] if attrs.reverse else rows
+    sums = np.empty(turned.shape, object)
+    for index in np.ndindex(turned.shape):
+        *row, last = index
+        before = flat(turned[(*row, slice(last + (not attrs.exclusive)))])
+        sums[index] = _of_prefix(tracer, value, before)
+    return np.moveaxis(sums[..., ::-1] if attrs.reverse else sums, -1, attrs.axis)
+
+
+def _of_prefix(tracer: Tracer, value: Value, before: Sequence[Element | None]) -> Element | None:
+    op = value.node.op
+    if not before and op in NEVER_EMPTY:
+        return None
+    return applied(ON_PREFIXES[op], tracer, value.tensor.dtype, before)

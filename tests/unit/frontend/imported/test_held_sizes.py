@@ -117,6 +117,21 @@ CASES: dict[str, tuple[Build, list[str]]] = {
         ["batch"],
     ),
     "either way the same": (lambda x: ash.where(x[0, 0, 0] > 0, size(x, 1), size(x, 1)), ["seq"]),
+    "running sums": (
+        lambda x: ash.cumsum(shape_of(x), axis=0), ["batch", "batch + seq", "batch + seq + 12"]
+    ),
+    "strides": (
+        lambda x: active().emit("cumprod", shape_of(x), axis=0, exclusive=True, reverse=True),
+        ["12*seq", "12", "1"],
+    ),
+    "running products of rows": (
+        lambda x: active().emit("cumprod", ash.stack([shape_of(x), shape_of(x)]), axis=0),
+        ["batch", "seq", "12", "batch*batch", "seq*seq", "144"],
+    ),
+    "running maxima": (
+        lambda x: active().emit("cummax", ash.stack([size(x, 0), size(x, 0) + 1]), axis=0),
+        ["batch", "batch + 1"],
+    ),
     "truth as a number": (lambda x: (shape_of(x) >= 0).astype(i64), ["1", "1", "1"]),
     "a chosen part of what data decide": (
         lambda x: ash.concat([ash.argmax(x, axis=2)[:1, :1].reshape(1), shape_of(x)])[2],
