@@ -35,6 +35,7 @@ from anyshape.passes.donation import NOTHING_DONATED, Donation
 from anyshape.plan.aliases import aliases_of
 from anyshape.plan.buffers import BufferPlan, ConstantPlan
 from anyshape.plan.costs import CostedVariant, CostedVariants, MachineCosts, cost_table
+from anyshape.plan.equal_sizes import one_dim_each
 from anyshape.plan.given_memory import GivenMemory, given_memory
 from anyshape.plan.in_place import overwrites_of
 from anyshape.plan.lifetimes import Lifetimes, StepOrder, lifetimes_of, window_for
@@ -117,7 +118,7 @@ def schedule(
     waits = waits_of(steps, writers)
     lives = lifetimes_of(steps, StepOrder.of(waits, window), writers)
     temporary = temporaries(tables, given, writers.keys())
-    overwrites = overwrites_of(steps, lives, temporary)
+    overwrites = overwrites_of(steps, lives, one_dim_each(temporary, graph.facts))
     lives = lives.joined(overwrites)
     prefixes = _prefix_buffers(tables, steps, lives, given, donation)
     arena = arena_stores(tables, steps, lives, _in_arena(steps, temporary, overwrites))
