@@ -44,7 +44,8 @@ class Line:
 def narrowed(axis: Axis, other: Axis, line: Line) -> Axis | None:
     """`axis` with the sizes at which `line` gives a legal size of `other`; None if there are none.
 
-    The divisor of `other` is transferred where the line goes through 0.
+    The divisor of `other` is transferred where the line goes through 0. What either meets in ops is
+    required already: of two names for one size, that which broadcasts may go on doing so.
     """
     ranges = tuple(_common(axis.ranges, tuple(_preimages(other.ranges, line))))
     divisor = other.multiple_of // gcd(other.multiple_of, line.slope) if not line.offset else 1
@@ -62,7 +63,7 @@ def narrowed(axis: Axis, other: Axis, line: Line) -> Axis | None:
         multiple_of=multiple,
         likely=likely,
         ranges=ranges,
-        broadcasts=axis.broadcasts and (other.broadcasts or not same),
+        broadcasts=axis.broadcasts or (same and other.broadcasts),
     )
 
 

@@ -86,6 +86,15 @@ def test_declarations_go_over_to_what_an_axis_is_made_of() -> None:
     assert found.facts == facts_of("t: 4..32 multiple_of 4")
 
 
+def test_of_two_names_for_one_size_either_may_broadcast() -> None:
+    found = refined_facts(facts_of("a: 0.. no_broadcast", "b: 0..", "a == b"))
+    assert found.facts == facts_of("a: 0..")
+    found = refined_facts(facts_of("a: 0..", "b: 0.. no_broadcast", "a == b"))
+    assert found.facts == facts_of("a: 0..")
+    found = refined_facts(facts_of("a: 0.. no_broadcast", "c: 0..", "c == 2*a"))
+    assert found.facts == facts_of("a: 0.. no_broadcast")
+
+
 def test_what_no_axis_can_say_stays_a_fact() -> None:
     found = refined_facts(facts_of("c: 3..64 multiple_of 4", "c == a + b"))
     assert [str(f) for f in found.facts.facts] == ["3 <= a + b", "a + b <= 64", "(a + b) % 4 == 0"]
