@@ -13,7 +13,7 @@ Transposes and reshapes that meet others on the way become one, so that later pa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Node, Value
@@ -106,16 +106,18 @@ class Sides:
 
     def with_leading(self, leading: Shape, builder: Builder) -> Sides | Refusal:
         """The same with other leading axes of the same size."""
-        if self.groups and self.leading != leading:
+        if leading == self.leading:
+            return self
+        if self.groups:
             return Refusal("its scores are reshaped, and heads share keys")
         queries = (*leading, *self.queries.tensor.shape[-2:])
         keys = (*leading, *self.keys.tensor.shape[-2:])
-        return replace(
-            self,
-            queries=reshaped(self.queries, queries, builder),
-            keys=reshaped(self.keys, keys, builder),
-            batch=leading,
-        ) if leading != self.leading else self  # fmt: skip
+        return Sides(
+            reshaped(self.queries, queries, builder),
+            reshaped(self.keys, keys, builder),
+            leading,
+            self.groups,
+        )
 
 
 Origins = list[tuple[int | None, int | None]]

@@ -51,7 +51,7 @@ class _Recogniser(Rebuilder):
         if node.op is not ATTENTION or len(node.operands) < 4:
             return node.results
         attrs, masks = node.attrs_as(AttentionAttrs), node.operands[3:]
-        settled = sum(1 for _ in _before_last_addition(masks))
+        settled = _up_to_last_addition(masks)
         if attrs.causal != "none" or attrs.hidden != -math.inf or settled == len(masks):
             return node.results
         parts = {mask: tuple(_conjuncts(mask)) for mask in masks[settled:]}
@@ -73,10 +73,10 @@ class _Recogniser(Rebuilder):
         return known.of(part)
 
 
-def _before_last_addition(masks: tuple[Value, ...]) -> Iterator[Value]:
-    """Masks that something is added after, and what is added."""
-    floats = [n for n, mask in enumerate(masks) if mask.tensor.dtype != bool_]
-    yield from masks[: floats[-1] + 1 if floats else 0]
+def _up_to_last_addition(masks: tuple[Value, ...]) -> int:
+    """How many masks there are up to the last that is added: after it, bounds may come last."""
+    floats = [count for count, mask in enumerate(masks, 1) if mask.tensor.dtype != bool_]
+    return floats[-1] if floats else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from anyshape.ops.known import (
     SLICE,
 )
 from anyshape.ops.movement import SliceAttrs
-from anyshape.ops.source import IotaAttrs
+from anyshape.ops.source import DimAttrs, IotaAttrs
 from anyshape.passes.attention_score import uniform_number
 from anyshape.sym import Dim, minimum
 
@@ -67,11 +67,10 @@ class Band:
 
     def both(self, other: Band) -> Band | None:
         """The pairs in both, where each bound is one of theirs."""
-        lows = [bound for bound in (self.low, other.low) if bound is not None]
-        highs = [bound for bound in (self.high, other.high) if bound is not None]
-        if len(lows) > 1 or len(highs) > 1:
+        if None not in (self.low, other.low) or None not in (self.high, other.high):
             return None
-        return Band(*lows, **({"high": highs[0]} if highs else {})) if lows else Band(None, *highs)
+        low = self.low if other.low is None else other.low
+        return Band(low, self.high if other.high is None else other.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,9 +294,8 @@ def _size(value: Value) -> Dim | None:
     """A number that is known when sizes are."""
     while value.node.op in (BROADCAST, RESHAPE, CAST):
         (value,) = value.node.operands
-    dim = getattr(value.node.attrs, "value", None)
-    if isinstance(dim, Dim):
-        return dim
+    if isinstance(value.node.attrs, DimAttrs):
+        return value.node.attrs.value
     number = uniform_number(value)
     return None if number is None or not number.is_integer() else Dim.of(int(number))
 
