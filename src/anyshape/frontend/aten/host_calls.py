@@ -50,9 +50,13 @@ def refusal(target: Any) -> str | None:
 _OWN_NAMESPACES = frozenset({"aten", "prims", "quantized", "quantized_decomposed", "torchvision"})
 
 
+RECURRENT = frozenset(f"aten.{name}.input" for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"))
+"""Ops that torch tags as random for what they do in training mode alone."""
+
+
 def _has_effect(target: Any) -> bool:
     """Whether an op depends on more than its operands; nobody knows whether a custom one does."""
-    return (
+    return str(target) not in RECURRENT and (
         torch.Tag.nondeterministic_seeded in target.tags
         or target.namespace not in _OWN_NAMESPACES
         or not target._schema.returns

@@ -35,6 +35,8 @@ def in_words_of_model(error: Exception, module: Any) -> Exception:
             " torch.cond(condition, true_fn, false_fn, operands)",
             location,
         )
+    if isinstance(error, TypeError) and "FakeTensor" in str(error):
+        return _number_of_tensor(error, name, location)
     if ".numpy() is not supported" in str(error):
         problem = f"its Python code leaves torch for NumPy{code_at(location)}"
         return TraceError(name, problem, "compute that part with torch's ops", location)
@@ -55,6 +57,21 @@ def in_words_of_model(error: Exception, module: Any) -> Exception:
         return error
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return TraceError(name, f"torch.export refuses it: {lines[0]}", _suggestion(lines), location)
+
+
+def _number_of_tensor(error: TypeError, name: str, location: Location | None) -> TraceError:
+    """An element of a tensor is passed as a number, which Python makes of it in eager mode."""
+    if any(frame.filename.endswith(_RECURRENT) for frame in extract_tb(error.__traceback__)):
+        problem = f"a recurrent layer over a packed sequence{code_at(location)}"
+        fix = "give the layer a padded tensor, and take each sequence's part of its result"
+        return TraceError(name, problem, fix, location)
+    problem = f"the model's Python code takes a tensor as a number{code_at(location)}"
+    return TraceError(
+        name, problem, "take the number with .item(), or compute it from sizes", location
+    )
+
+
+_RECURRENT = os.path.join("nn", "modules", "rnn.py")
 
 
 def _is_about_sizes(error: Exception) -> bool:

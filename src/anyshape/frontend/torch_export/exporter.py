@@ -29,6 +29,7 @@ from anyshape.frontend.torch_export.examples import (
     with_sizes,
 )
 from anyshape.frontend.torch_export.export_errors import in_words_of_model
+from anyshape.frontend.torch_export.fake_kernels import recorded_whole
 from anyshape.frontend.torch_export.fixed_sizes import taken_as_number
 from anyshape.frontend.torch_export.naming import FixedAxis, with_fixed
 from anyshape.frontend.torch_export.number_types import number_types
@@ -131,7 +132,7 @@ def _export(
 def _tracing(module: Any, kwargs: Mapping[str, Any]) -> Generator[None]:
     """Within, torch follows the model as it is in eager mode."""
     named, types = _named(module, kwargs), number_types(module)
-    with torch.no_grad(), any_size(), symbolic_flags(), named, types:
+    with torch.no_grad(), any_size(), symbolic_flags(), recorded_whole(), named, types:
         yield
 
 

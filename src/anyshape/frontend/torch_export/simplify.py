@@ -21,6 +21,7 @@ from torch.fx.experimental import _config as symbolic_config
 from anyshape.frontend.aten.calls import TABLE
 from anyshape.frontend.aten.host_calls import refusal
 from anyshape.frontend.aten.walk import unknown_calls, writes
+from anyshape.frontend.torch_export.fake_kernels import KERNELS, fake_kernels
 from anyshape.frontend.torch_export.questions import Questions
 
 Decompositions = dict[Any, Callable[..., Any]]
@@ -43,15 +44,16 @@ def simplified(program: Any, questions: Questions) -> Any:
     if not unknown and not writing:
         return program
     table: Decompositions = torch.export.default_decompositions()
-    _keep_whole(table, [op for op in table if str(op) in TABLE or str(op) in _ASK_ABOUT_SIZES])
+    whole = TABLE.keys() | _ASK_ABOUT_SIZES | set(map(str, KERNELS))
+    _keep_whole(table, [op for op in table if str(op) in whole])
     while writing or any(_is_decomposed(op, table) for op in unknown):
         before = dict(questions.asked)
         decomposed = _decomposed(program, table)
         names = _origins_of_unknown(decomposed)
-        whole = [op for op in table if str(op) in names and refusal(op) is None]
-        if not whole:
+        parted = [op for op in table if str(op) in names and refusal(op) is None]
+        if not parted:
             return decomposed
-        _keep_whole(table, whole)
+        _keep_whole(table, parted)
         questions.forget_all_but(before)
     return program
 
@@ -72,7 +74,7 @@ def _is_decomposed(op: Any, table: Decompositions) -> bool:
 
 def _decomposed(program: Any, table: Decompositions) -> Any:
     quiet = catch_warnings(action="ignore", category=FutureWarning)  # of torch, about itself
-    with torch.no_grad(), any_size(), quiet, _all_kept(program):
+    with torch.no_grad(), any_size(), fake_kernels(), quiet, _all_kept(program):
         return program.run_decompositions(dict(table))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import warnings
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -18,10 +19,16 @@ _SPEAKERS = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_sh
 if none does, our error says so."""
 
 
+_OWN_WEIGHTS = r"The tensor attributes? (self[\w.]*\._flat_weights\[\d+\](, )?)+ w\w+ assigned"
+"""What torch says of recurrent layers, whose lists of weights it replaces itself to export them."""
+
+
 @contextmanager
 def quiet() -> Generator[None]:
     """Within, torch does not print what it had when a model failed: we say that."""
     with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", _OWN_WEIGHTS, UserWarning)
         stack.enter_context(patch.object(torch.export._trace, "print", _nothing, create=True))
         for name in _SPEAKERS:
             stack.enter_context(patch.object(logging.getLogger(name), "disabled", True))

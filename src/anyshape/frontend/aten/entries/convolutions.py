@@ -45,7 +45,7 @@ def convolution(
     groups: int,
 ) -> Tensor:
     """Channels are the second axis of `x`, and the first two of `weight`."""
-    if transposed:
+    if transposed or any(size.constant is None for size in weight.shape[2:]):
         raise NoEntryError
     stride, padding, dilation = (_each(x.ndim - 2, given) for given in (stride, padding, dilation))
     padded = assemble.pad(x, [(0, 0), (0, 0), *((width, width) for width in padding)])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, NoReturn
 
 from anyshape.frontend.aten.calls import Call, NoEntryError, entry, in_wide
 from anyshape.frontend.aten.value_checks import check_indices
 from anyshape.frontend.builder import compound
-from anyshape.frontend.builder.convert import cast_to
+from anyshape.frontend.builder import elementwise as ew
+from anyshape.frontend.builder import reduce as red
+from anyshape.frontend.builder.convert import asarray, cast_to
 from anyshape.frontend.builder.functions import rsqrt
 from anyshape.frontend.builder.movement import gather
 from anyshape.frontend.builder.tensor import Tensor
@@ -156,9 +159,17 @@ def silu(call: Call, x: Tensor) -> Tensor:
     return compound.silu(x)
 
 
-@entry("aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default")
+@entry("aten.softmax.int", "aten._softmax.default")
 def softmax(call: Call, x: Tensor, dim: int, *_: Any, **__: Any) -> Tensor:
     return compound.softmax(call.operand(x), dim)
+
+
+@entry("aten._safe_softmax.default")
+def safe_softmax(call: Call, x: Tensor, dim: int, *_: Any, **__: Any) -> Tensor:
+    """Zeros where everything along the axis is masked."""
+    operand = call.operand(x)
+    masked = red.all(operand == -math.inf, dim, keepdims=True)
+    return ew.where(masked, asarray(0, call.dtype), compound.softmax(operand, dim))
 
 
 @entry("aten.log_softmax.int", "aten._log_softmax.default")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anyshape.frontend.aten.calls import Call, NoEntryError, entry
+from anyshape.frontend.aten.value_checks import op_name
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder import movement as mv
 from anyshape.frontend.builder.axes import Size, normal_axes, normal_axis
@@ -12,7 +13,7 @@ from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.sym import Dim, NotEqual, Origin, Predicate, maximum, minimum
+from anyshape.sym import Dim, Equal, NotEqual, Origin, Predicate, maximum, minimum
 
 Bound = int | Dim | None
 
@@ -50,7 +51,7 @@ def squeeze(call: Call, x: Tensor, dim: int | Sequence[int]) -> Tensor:
     for axis in axes:
         if x.shape[axis].constant is None:
             why = f"squeeze keeps axis {axis}, which it would take away at size 1"
-            _captured_for(NotEqual(x.shape[axis], Dim.of(1)), why)
+            captured_for(NotEqual(x.shape[axis], Dim.of(1)), why)
     return mv.squeeze(x, tuple(axis for axis in axes if x.shape[axis] == 1))
 
 
@@ -145,8 +146,8 @@ def split(call: Call, x: Tensor, split_size: Size, dim: int = 0) -> list[Tensor]
     size, each = x.shape[axis], Dim.of(split_size)
     why = f"split(…, {each}, {dim}) was captured with {count} {_PARTS[count == 1]}"
     if count > 1:
-        _captured_for(each * (count - 1) < size, why)
-    _captured_for(size <= each * count, why)
+        captured_for(each * (count - 1) < size, why)
+    captured_for(size <= each * count, why)
     return split_with_sizes(call, x, [*[each] * (count - 1), size - each * (count - 1)], dim)
 
 
@@ -158,10 +159,10 @@ def chunk(call: Call, x: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     each = (size + (chunks - 1)) // chunks
     why = f"chunk({chunks}, {dim}) was captured with {count} {_PARTS[count == 1]}"
     if count < chunks:
-        _captured_for(each * (count - 1) < size, why)
-        _captured_for(size <= each * count, why)
+        captured_for(each * (count - 1) < size, why)
+        captured_for(size <= each * count, why)
     elif count > 1 and size.constant is None:
-        _captured_for(each * (count - 1) <= maximum(size - 1, Dim.of(0)), why)
+        captured_for(each * (count - 1) <= maximum(size - 1, Dim.of(0)), why)
     return split_with_sizes(call, x, [*[each] * (count - 1), size - each * (count - 1)], dim)
 
 
@@ -176,7 +177,7 @@ def tensor_split(call: Call, x: Tensor, sections: int, dim: int = 0) -> list[Ten
 _PARTS = {True: "part", False: "parts"}
 
 
-def _captured_for(predicate: Predicate, why: str) -> None:
+def captured_for(predicate: Predicate, why: str) -> None:
     """How many results there are, or of which rank: the program is one for this case."""
     active().require(predicate, why, Origin.MODEL)
 
@@ -211,9 +212,17 @@ def slice_scatter(
     axis = normal_axis(dim, x.ndim)
     first = 0 if start is None else _position(start, x.shape[axis])
     before = getitem(x, (*(slice(None),) * axis, slice(0, first)))
+    _require_fits(call, source, slice_(call, x, axis, start, end))
     stop = before.shape[axis] + source.shape[axis]
     after = assemble.cut(x, axis, stop, x.shape[axis])
     return assemble.concat([before, call.operand(source), after], axis)
+
+
+def _require_fits(call: Call, source: Tensor, written: Tensor) -> None:
+    """torch writes no tensor of another shape into a part."""
+    for axis, (size, wanted) in enumerate(zip(source.shape, written.shape, strict=True)):
+        why = f"{op_name(call)} writes a tensor of the part's size along axis {axis}"
+        active().require(Equal(size, wanted), why)
 
 
 @entry("aten.constant_pad_nd.default")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from anyshape.frontend.aten.calls import Call, NoEntryError, entry
+from anyshape.frontend.aten.entries.movement import captured_for
+from anyshape.frontend.aten.value_checks import op_name
 from anyshape.frontend.builder import compound
 from anyshape.frontend.builder.dot import grouped_dot, matmul
 from anyshape.frontend.builder.movement import matrix_transpose
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.ir.types import DType
+from anyshape.sym import Dim, NotEqual
 
 
 @entry(
@@ -56,3 +61,12 @@ def grouped_mm(
     if offsets is None or bias is not None or (x.ndim, weight.ndim) != (2, 3):
         raise NoEntryError
     return call.operand(grouped_dot(x, weight, offsets))
+
+
+@entry("aten.cov.default", "aten.corrcoef.default")
+def covariance(call: Call, x: Tensor, **_: Any) -> Tensor:
+    """A number instead of a matrix where there is one row; called on the host."""
+    if x.ndim == 2 and x.shape[0].constant is None:
+        why = f"{op_name(call)} gives a matrix, and a number for one row"
+        captured_for(NotEqual(x.shape[0], Dim.of(1)), why)
+    raise NoEntryError
