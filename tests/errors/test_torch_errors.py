@@ -166,13 +166,13 @@ def test_a_size_that_is_looked_up() -> None:
 
 class Floats(torch.nn.Module):
     def forward(self, x: Any) -> Any:
-        return x[: int(x.shape[0] * 0.5 + x.shape[1])]  # floats
+        return x[: int((x.shape[0] + x.shape[1]) ** 0.4)]  # floats
 
 
 def test_a_condition_of_floats_on_two_sizes() -> None:
     assert message_of(TraceError, capturing(Floats(), zeros(5, 2), x=("n", "m"))) == (
         f"Floats ({line('floats')}): its code was captured for "
-        "Eq(TruncToInt(ToFloat(s27) + 0.5*ToFloat(s77)), 4), which cannot be checked\n"
+        "Eq(TruncToInt(FloatPow(ToFloat(s27 + s77), 0.4)), 2), which cannot be checked\n"
         "fix: compute with integers: n // 2 instead of int(n / 2)"
     )
 

@@ -19,6 +19,7 @@ from anyshape.frontend.imported.program import (
     ComplexInput,
     ComplexResult,
     FixedResult,
+    FloatResult,
     ImportedModel,
     Returned,
     SizeInput,
@@ -83,6 +84,8 @@ def _leaf(item: Returned, results: Sequence[Any]) -> Any:
             return _complex(results[result])
         case SizeResult(result):
             return int(results[result])
+        case FloatResult(result):
+            return float(results[result])
         case FixedResult(value):
             return value
         case _:

@@ -76,6 +76,13 @@ class SizeResult:
 
 
 @dataclass(frozen=True, slots=True)
+class FloatResult:
+    """A leaf that is a float which sizes decide: a result of the graph of rank 0."""
+
+    result: int
+
+
+@dataclass(frozen=True, slots=True)
 class FixedResult:
     """A leaf that every call returns."""
 
@@ -90,7 +97,7 @@ class ComplexResult:
 
 
 Source = UserInput | ComplexInput | SizeInput | StateInput
-Returned = TensorResult | StridedResult | ComplexResult | SizeResult | FixedResult
+Returned = TensorResult | StridedResult | ComplexResult | SizeResult | FloatResult | FixedResult
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from anyshape.frontend.torch_export.export_errors import in_words_of_model
 from anyshape.frontend.torch_export.fake_kernels import recorded_whole
 from anyshape.frontend.torch_export.fixed_sizes import taken_as_number
 from anyshape.frontend.torch_export.naming import FixedAxis, with_fixed
+from anyshape.frontend.torch_export.number_functions import number_functions
 from anyshape.frontend.torch_export.number_types import number_types
 from anyshape.frontend.torch_export.questions import (
     Questions,
@@ -131,8 +132,9 @@ def _export(
 @contextmanager
 def _tracing(module: Any, kwargs: Mapping[str, Any]) -> Generator[None]:
     """Within, torch follows the model as it is in eager mode."""
-    named, types = _named(module, kwargs), number_types(module)
-    with torch.no_grad(), any_size(), symbolic_flags(), recorded_whole(), named, types:
+    named, types, functions = _named(module, kwargs), number_types(module), number_functions(module)
+    ops = recorded_whole()
+    with torch.no_grad(), any_size(), symbolic_flags(), ops, named, types, functions:
         yield
 
 

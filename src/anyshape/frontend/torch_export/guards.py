@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+import sympy as typed_sympy  # pyright: ignore[reportMissingTypeStubs]  torch brings it
 import torch
 
 from anyshape.base.errors import UnsupportedModelError
@@ -20,6 +21,8 @@ from anyshape.frontend.aten.symbols import dim_of
 from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
 from anyshape.frontend.imported.conditions import AllOf, Condition, OneOf, negated
 from anyshape.sym import Dim, Equal, NotEqual, Predicate
+
+sympy: Any = typed_sympy
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,15 @@ def _condition(expression: Any, names: Mapping[str, Dim]) -> Condition:
     if kind in ("BooleanTrue", "BooleanFalse"):
         return kind == "BooleanTrue"
     relation = _RELATIONS[kind]
-    left, right = (dim_of(side, names) for side in expression.args)
+    left, right = (dim_of(_whole(side), names) for side in expression.args)
     return relation(left, right)
+
+
+def _whole(side: Any) -> Any:
+    """An integer for a float that is one, as every size is: `float(n + m) >= 0.0`."""
+    if type(side).__name__ == "ToFloat":
+        return side.args[0]
+    return sympy.Integer(int(side)) if side.is_Float and float(side).is_integer() else side
 
 
 _JOINED: dict[str, Callable[[tuple[Condition, ...]], Condition]] = {"And": AllOf, "Or": OneOf}

@@ -24,6 +24,7 @@ from anyshape.frontend.imported.program import (
     ComplexInput,
     ComplexResult,
     FixedResult,
+    FloatResult,
     ImportedProgram,
     Returned,
     SizeResult,
@@ -205,12 +206,13 @@ class _Importer:
         returned: list[Returned] = []
         state: dict[str, int] = {}
         inputs: dict[int, int] = {}
-        for value, spec in zip(self.walker.results(), self.signature.output_specs, strict=True):
+        results, specs = self.walker.results(), self.signature.output_specs
+        for value, known, spec in zip(results, self._declared(), specs, strict=True):
             match spec.kind:
                 case OutputKind.TOKEN:
                     pass
                 case OutputKind.USER_OUTPUT:
-                    returned.append(self._returned(value))
+                    returned.append(self._returned(value, known))
                 case OutputKind.BUFFER_MUTATION:
                     state[spec.target] = self._result(value)
                 case OutputKind.USER_INPUT_MUTATION:
@@ -219,7 +221,14 @@ class _Importer:
                     raise self.tracer.refuse(f"a result of kind {kind}", "export for inference")
         return returned, state, inputs
 
-    def _returned(self, value: Any) -> Returned:
+    def _declared(self) -> list[Any]:
+        """What torch says that each result is."""
+        (output,) = (node for node in self.program.graph.nodes if node.op == "output")
+        return [getattr(item, "meta", {}).get("val") for item in output.args[0]]
+
+    def _returned(self, value: Any, known: Any) -> Returned:
+        if isinstance(value, Tensor) and isinstance(known, (float, torch.SymFloat)):
+            return FloatResult(self._result(value))
         if isinstance(value, Tensor):
             return TensorResult(self._result(value))
         if isinstance(value, ComplexTensor):

@@ -22,6 +22,7 @@ from anyshape.frontend.aten.calls import TABLE
 from anyshape.frontend.aten.host_calls import refusal
 from anyshape.frontend.aten.walk import unknown_calls, writes
 from anyshape.frontend.torch_export.fake_kernels import KERNELS, fake_kernels
+from anyshape.frontend.torch_export.number_functions import any_function
 from anyshape.frontend.torch_export.questions import Questions
 
 Decompositions = dict[Any, Callable[..., Any]]
@@ -74,7 +75,8 @@ def _is_decomposed(op: Any, table: Decompositions) -> bool:
 
 def _decomposed(program: Any, table: Decompositions) -> Any:
     quiet = catch_warnings(action="ignore", category=FutureWarning)  # of torch, about itself
-    with torch.no_grad(), any_size(), fake_kernels(), quiet, _all_kept(program):
+    kept = _all_kept(program)
+    with torch.no_grad(), any_size(), fake_kernels(), any_function(), quiet, kept:
         return program.run_decompositions(dict(table))
 
 

@@ -16,6 +16,7 @@ from anyshape.frontend.aten.entries import (
     recurrent,
     reductions,
     selection,
+    size_floats,
     sizes,
     sources,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "recurrent",
     "reductions",
     "selection",
+    "size_floats",
     "sizes",
     "sources",
 ]

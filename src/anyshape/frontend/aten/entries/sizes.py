@@ -8,17 +8,13 @@ from typing import Any
 
 from anyshape.frontend.aten.calls import TABLE, Call, entry
 from anyshape.frontend.aten.host_calls import integer_in
-from anyshape.frontend.builder import elementwise as ew
-from anyshape.frontend.builder.convert import asarray, cast_to
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.imported.conditions import AllOf, Condition, OneOf, negated, require
 from anyshape.frontend.imported.held_sizes import sizes_in
-from anyshape.ir.types import f64, i64
-from anyshape.sym import Dim, Equal, NotEqual, Origin, maximum, minimum, product
+from anyshape.sym import Dim, Equal, NotEqual, Origin, maximum, minimum
 
 Integer = int | Dim
-Number = Integer | float | Tensor
 
 
 @entry("aten.sym_size.int")
@@ -72,7 +68,7 @@ def _function(name: str) -> Callable[..., Any]:
     return apply
 
 
-for _name in ("add", "sub", "mul", "neg", "floordiv", "mod", "le", "lt", "ge", "gt"):
+for _name in ("add", "sub", "mul", "neg", "le", "lt", "ge", "gt"):
     TABLE[_name] = _function(_name)
 
 
@@ -92,35 +88,45 @@ def sym_not(call: Call, condition: Condition) -> Condition:
 
 
 @entry("and_")
-def both(call: Call, x: Condition, y: Condition) -> Condition:
-    return AllOf((x, y))
+def both(call: Call, x: Any, y: Any) -> Condition | Dim:
+    """Of two truths, or of a size and the mask of its last bits: `n & 7`."""
+    if not isinstance(x, Dim) and not isinstance(y, Dim):
+        return AllOf((x, y))
+    size, mask = (x, y) if isinstance(x, Dim) else (y, x)
+    bits = _constant(mask)
+    if bits is None or bits < 0 or bits & (bits + 1):
+        raise active().refuse(f"{size} & {mask}", "compute with sizes by +, -, *, // and %")
+    return size % (bits + 1)
 
 
 @entry("or_")
-def either(call: Call, x: Condition, y: Condition) -> Condition:
+def either(call: Call, x: Any, y: Any) -> Condition:
+    if isinstance(x, Dim) or isinstance(y, Dim):
+        raise active().refuse(f"{x} | {y}", "compute with sizes by +, -, *, // and %")
     return OneOf((x, y))
 
 
-@entry("sym_float")
-def sym_float(call: Call, x: Integer) -> Tensor:
-    """A float that depends on sizes is a tensor of rank 0."""
-    return asarray(x, f64)
+@entry("lshift")
+def lshift(call: Call, x: Integer, bits: Integer) -> Dim:
+    return Dim.of(x) * 2 ** _bits(x, bits)
 
 
-@entry("floor")
-def floor(call: Call, x: Number) -> Dim:
-    """An integer of a float that depends on sizes is computed by the graph."""
-    return integer_in(cast_to(ew.floor(asarray(x, f64)), i64))
+@entry("rshift")
+def rshift(call: Call, x: Integer, bits: Integer) -> Dim:
+    return Dim.of(x) // 2 ** _bits(x, bits)
 
 
-@entry("ceil")
-def ceil(call: Call, x: Number) -> Dim:
-    return integer_in(cast_to(ew.ceil(asarray(x, f64)), i64))
+def _bits(x: Integer, bits: Integer) -> int:
+    """By how many bits a size is shifted."""
+    count = _constant(bits)
+    if count is None or count < 0:
+        fix = "shift sizes by a number that is not negative, or compute with //, * and **"
+        raise active().refuse(f"a shift of {x} by {bits} bits", fix)
+    return count
 
 
-@entry("trunc")
-def trunc(call: Call, x: Number) -> Dim:
-    return integer_in(cast_to(asarray(x, f64), i64))  # casts cut fractions off
+def _constant(x: Any) -> int | None:
+    return x.constant if isinstance(x, Dim) else x
 
 
 @entry("sym_sum")
@@ -147,18 +153,6 @@ def smaller(left: Dim, right: Dim) -> Dim:
     if active().proves(left <= right):
         return left
     return right if active().proves(left >= right) else minimum(left, right)
-
-
-@entry("truediv")
-def truediv(call: Call, x: Number, y: Number) -> Tensor:
-    return ew.divide(asarray(x, f64), asarray(y, f64))
-
-
-@entry("pow")
-def power(call: Call, x: Number, y: Number) -> Number:
-    if isinstance(x, (int, Dim)) and isinstance(y, int):
-        return product([Dim.of(x)] * y)
-    return ew.power(asarray(x, f64), asarray(y, f64))
 
 
 # --- assertions -----------------------------------------------------------------------------------
