@@ -41,6 +41,7 @@ from anyshape.frontend.torch_export.questions import (
 )
 from anyshape.frontend.torch_export.shapes_argument import check_dynamic_shapes
 from anyshape.frontend.torch_export.simplify import any_size, simplified
+from anyshape.frontend.torch_export.size_arguments import size_arguments
 from anyshape.frontend.torch_export.torch_settings import quiet, symbolic_flags
 from anyshape.sym import Axis, Symbol
 
@@ -133,8 +134,8 @@ def _export(
 def _tracing(module: Any, kwargs: Mapping[str, Any]) -> Generator[None]:
     """Within, torch follows the model as it is in eager mode."""
     named, types, functions = _named(module, kwargs), number_types(module), number_functions(module)
-    ops = recorded_whole()
-    with torch.no_grad(), any_size(), symbolic_flags(), ops, named, types, functions:
+    ops, sizes = recorded_whole(), size_arguments()
+    with torch.no_grad(), any_size(), symbolic_flags(), ops, sizes, named, types, functions:
         yield
 
 

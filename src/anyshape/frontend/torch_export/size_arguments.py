@@ -1,0 +1,163 @@
+"""Functions of torch that take integers where a model passes sizes: `torch.linspace(0, 1, n)`.
+
+torch makes a number of such a size before it records the op, so that the program would hold for one
+size. With a symbolic one they are written here with ops that take sizes. Everything else about them
+is left to torch's own functions.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
+from threading import get_ident
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch.nn import functional
+
+Function = Callable[..., Any]
+own: Any = torch
+layers: Any = functional
+
+
+@contextmanager
+def size_arguments() -> Generator[None]:
+    """Within, these functions take symbolic sizes."""
+    with ExitStack() as stack:
+        for owner, functions in ((own, _OF_TORCH), (layers, _OF_LAYERS)):
+            for name, of_sizes in functions.items():
+                taking = _taking(getattr(owner, name), of_sizes)
+                stack.enter_context(patch.object(owner, name, taking))
+        yield
+
+
+def _taking(function: Function, of_sizes: Function) -> Function:
+    thread = get_ident()
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        symbolic = any(map(_has_size, (*args, *kwargs.values())))
+        result = of_sizes(*args, **kwargs) if symbolic and get_ident() == thread else None
+        return function(*args, **kwargs) if result is None else result
+
+    return called
+
+
+def _has_size(argument: Any) -> bool:
+    if isinstance(argument, (list, tuple)):
+        return any(map(_has_size, argument))  # pyright: ignore[reportUnknownArgumentType]
+    return type(argument) is torch.SymInt  # pyright: ignore[reportUnknownArgumentType]
+
+
+# --- numbers with equal steps ---------------------------------------------------------------------
+
+
+def _linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, **_: Any) -> Any:
+    """From both ends to the middle, so that each end is exact."""
+    dtype = dtype or torch.get_default_dtype()
+    if not dtype.is_floating_point or any(
+        isinstance(bound, torch.Tensor) for bound in (start, end)
+    ):
+        return None
+    index = torch.arange(steps, dtype=dtype)
+    step = torch.scalar_tensor(end - start, dtype=dtype) / own.sym_max(steps - 1, 1)
+    return torch.where(
+        index < (steps + 1) // 2, start + step * index, end - step * (steps - 1 - index)
+    )
+
+
+def _logspace(start: Any, end: Any, steps: Any, base: float = 10.0, **options: Any) -> Any:
+    powers = _linspace(start, end, steps, **options)
+    return None if powers is None else torch.pow(base, powers)
+
+
+# --- windows --------------------------------------------------------------------------------------
+
+
+def _window(*factors: float) -> Function:
+    """A sum of cosines; one element alone is 1."""
+
+    def window(length: Any, periodic: bool = True, *, dtype: Any = None, **_: Any) -> Any:
+        dtype = dtype or torch.get_default_dtype()
+        last = length if periodic else own.sym_max(length - 1, 1)
+        angle = torch.arange(length, dtype=dtype) * (2 * math.pi) / last
+        terms = (factor * torch.cos(i * angle) for i, factor in enumerate(factors[1:], 1))
+        waves = sum(terms, torch.full_like(angle, factors[0]))
+        return torch.where(torch.scalar_tensor(length) == 1, torch.ones_like(waves), waves)
+
+    return window
+
+
+def _hamming(
+    length: Any, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any
+) -> Any:
+    return _window(alpha, -beta)(length, periodic, **options)
+
+
+# --- indices --------------------------------------------------------------------------------------
+
+
+def _triangle(part: Function) -> Function:
+    def indices(row: Any, col: Any, offset: int = 0, *, dtype: Any = None, **_: Any) -> Any:
+        inside = part(torch.ones(row, col, dtype=torch.bool), offset)
+        return inside.nonzero().t().to(dtype or torch.int64)
+
+    return indices
+
+
+def _one_hot(indices: Any, num_classes: Any = -1) -> Any:
+    """A class out of range is one of the scatter."""
+    own._check(num_classes >= 1)
+    zeros = torch.zeros((*indices.shape, num_classes), dtype=torch.int64)
+    return zeros.scatter(-1, indices.unsqueeze(-1), 1)
+
+
+# --- pooling over all that there is ---------------------------------------------------------------
+
+
+def _pool(rank: int, whole: Function) -> Function:
+    """`avg_pool2d(x, x.shape[2:])`; None where the kernel is anything else than all."""
+
+    def pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *rest: Any) -> Any:
+        sizes = x.shape[-rank:]
+        strides = kernel_size if stride is None else stride
+        given = (*_each(rank, kernel_size), *_each(rank, strides))
+        if rest or padding != 0 or not all(map(_is_same, given, (*sizes, *sizes))):
+            return None
+        for size in x.shape[x.dim() == rank + 2 :]:  # a batch may be empty
+            own._check(size >= 1)
+        return whole(x, tuple(range(-rank, 0)), keepdim=True)
+
+    return pool
+
+
+def _each(rank: int, given: Any) -> tuple[Any, ...]:
+    return (given,) * rank if isinstance(given, (int, torch.SymInt)) else tuple(given)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Without asking torch."""
+    return _expression(one) == _expression(other)
+
+
+def _expression(size: Any) -> Any:
+    return size.node.expr if hasattr(size, "node") else size
+
+
+_OF_TORCH: dict[str, Function] = {
+    "linspace": _linspace,
+    "logspace": _logspace,
+    "hann_window": _window(0.5, -0.5),
+    "hamming_window": _hamming,
+    "blackman_window": _window(0.42, -0.5, 0.08),
+    "triu_indices": _triangle(torch.triu),
+    "tril_indices": _triangle(torch.tril),
+}
+_OF_LAYERS: dict[str, Function] = {"one_hot": _one_hot} | {
+    f"{kind}_pool{rank}d": _pool(rank, whole)
+    for kind, whole in (("avg", torch.mean), ("max", torch.amax))
+    for rank in (1, 2, 3)
+}
