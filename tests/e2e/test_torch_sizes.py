@@ -54,6 +54,11 @@ class Sliding(torch.nn.Module):
         return x + self.table[max(0, 1 - x.shape[0]) :, : x.shape[1]]
 
 
+def is_not_false(x: Any) -> Any:
+    flags = [size % 2 == 0 for size in x.shape]
+    return x + 1 if flags[1] is not False else x - 1
+
+
 def refuses_long(x: Any) -> Any:
     if x.shape[1] > 9:
         raise ValueError("too long")
@@ -106,6 +111,8 @@ TRUTHS: dict[str, Function] = {
     "contiguous": lambda x: x.t() + 1 if x.t().is_contiguous() else x.t() - 1,
     "two axes": lambda x: x + 1 if x.shape[0] < x.shape[1] else x - 1,
     "either": lambda x: x + 1 if x.shape[1] == 5 or x.shape[1] > 5 else x - 1,
+    "is True": lambda x: x + 1 if (x.shape[1] > 4) is True else x - 1,
+    "is not False": is_not_false,
     "refuses long": refuses_long,
     "refuses odd": refuses_odd,
     "asserts": asserts_several,
@@ -128,6 +135,8 @@ TYPES: dict[str, Function] = {
     "class": lambda x: x + 1 if x.shape[1].__class__ is int else x - 1,
     "type": lambda x: x + 1 if type(x.shape[1]) is int else x - 1,
     "type is one of": lambda x: x + 1 if type(x.shape[1]) in {int, float} else x - 1,
+    "type of a number": lambda x: x + 1 if type(x.shape[1]) == int else x - 1,  # noqa: E721
+    "type as a function": lambda x: x + type(x.shape[1])(3.7),
     "match": matched,
     "int": lambda x: x[:, : int(x.shape[1] // 2)],
     "int in a function": lambda x: x[:, : sum(int(size) for size in x.shape)],

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
@@ -31,6 +31,7 @@ from anyshape.frontend.torch_export.examples import (
 from anyshape.frontend.torch_export.export_errors import in_words_of_model
 from anyshape.frontend.torch_export.fake_kernels import recorded_whole
 from anyshape.frontend.torch_export.fixed_sizes import taken_as_number
+from anyshape.frontend.torch_export.identities import identities
 from anyshape.frontend.torch_export.naming import FixedAxis, with_fixed
 from anyshape.frontend.torch_export.number_functions import number_functions
 from anyshape.frontend.torch_export.number_types import number_types
@@ -133,9 +134,11 @@ def _export(
 @contextmanager
 def _tracing(module: Any, kwargs: Mapping[str, Any]) -> Generator[None]:
     """Within, torch follows the model as it is in eager mode."""
-    named, types, functions = _named(module, kwargs), number_types(module), number_functions(module)
-    ops, sizes = recorded_whole(), size_arguments()
-    with torch.no_grad(), any_size(), symbolic_flags(), ops, sizes, named, types, functions:
+    of_torch = (torch.no_grad(), any_size(), symbolic_flags(), recorded_whole(), size_arguments())
+    of_model = (number_functions(module), number_types(module), identities(module))
+    with ExitStack() as stack:
+        for change in (*of_torch, _named(module, kwargs), *of_model):
+            stack.enter_context(change)
         yield
 
 

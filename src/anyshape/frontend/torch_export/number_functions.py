@@ -154,10 +154,16 @@ def _allowed(_: Any) -> tuple[type, ...]:
 def _called_names(function: FunctionType) -> dict[str, str]:
     """The names in a function's code, and in code inside it, that are one of these functions, with
     those of their replacements."""
-    names = {**vars(builtins), **function.__globals__}
-    mentioned = mentioned_names(function.__code__) & names.keys()
-    known = {id(each): _other(each) for each in _REPLACED}
-    return {name: known[id(names[name])] for name in mentioned if id(names[name]) in known}
+    found = {name: _value(function, name) for name in mentioned_names(function.__code__)}
+    return {name: _OTHERS[id(value)] for name, value in found.items() if id(value) in _OTHERS}
+
+
+_OTHERS = {id(function): _other(function) for function in _REPLACED}
+
+
+def _value(function: FunctionType, name: str) -> Any:
+    """What a global name is in a function; names of attributes may be none."""
+    return function.__globals__.get(name, getattr(builtins, name, None))
 
 
 _LOAD_GLOBAL = opmap["LOAD_GLOBAL"]

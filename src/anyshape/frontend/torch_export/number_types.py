@@ -7,8 +7,8 @@ While torch traces, a size is a `SymInt`, which is no `int`, so that
 
 and nothing is asked. `isinstance` reads an object's `__class__`, which is `int` then for whoever is
 the model's code. `type` reads nothing of the object: modules with functions that the model may call
-and that mention both `type` and `int` have a `type` of their own within, which is Python's but for
-sizes. torch's own code goes on with its own types.
+and that call `type` have a `type` of their own within, which is Python's but for sizes. torch's own
+code goes on with its own types.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dis import opmap
 from threading import get_ident
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 from unittest.mock import patch
 
@@ -69,8 +70,20 @@ def _modules_with_type(module: Any) -> list[dict[str, Any]]:
 
 
 def _compares_types(function: FunctionType) -> bool:
-    names = mentioned_names(function.__code__)
-    return "type" in names and not names.isdisjoint(("int", "float", "bool"))
+    return "type" in mentioned_names(function.__code__) and _calls_type(function.__code__)
+
+
+def _calls_type(code: CodeType) -> bool:
+    """Whether a name that the code mentions is that of the function: others have attributes of
+    that name. The last bit of LOAD_GLOBAL's argument says that what is loaded is called."""
+    words = zip(code.co_code[0::2], code.co_code[1::2], strict=True)
+    loaded = {argument >> 1 for op, argument in words if op == _LOAD_GLOBAL}
+    if "type" in {code.co_names[i] for i in loaded if i < len(code.co_names)}:
+        return True
+    return any(_calls_type(part) for part in code.co_consts if isinstance(part, CodeType))
+
+
+_LOAD_GLOBAL = opmap["LOAD_GLOBAL"]
 
 
 def _classed(kind: Any, number: type) -> AbstractContextManager[Any]:
