@@ -71,7 +71,9 @@ ENCODERS = (
     Architecture("funnel", ENCODER,
                  {"vocab_size": 100, "d_model": 32, "n_head": 4, "d_head": 8, "d_inner": 64,
                   "block_sizes": [1, 1], "num_decoder_layers": 1, "architectures": ["FunnelModel"]},
-                 "blocks that halve the length"),
+                 "blocks that halve the length",
+                 refused="the model's code takes its size as a number",
+                 why="a Python list of all positions"),
 )  # fmt: skip
 
 SEQUENCES = (
