@@ -1,0 +1,142 @@
+"""Whether rows of a region depend on each other.
+
+The *rows* of a value are its elements under one index of its leading axes, the `lead`: `[batch,
+seq]` of `f32[batch, seq, 256]`. A region computes row by row if any range of rows of its results
+follows from the same range of rows of its operands, and from operands that have no rows at all:
+weights. It may then be run on a few rows as if there were no others, with the same result.
+
+Each op says so by its traits. What is not known to compute row by row is refused.
+"""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import Final
+
+from anyshape.ir.attrs import Attrs, attr_dims
+from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.opdef import PARAM, Trait
+from anyshape.ir.rewrite import Refusal
+from anyshape.ir.types import Shape, TensorType, Type
+from anyshape.ops.compound import NormAttrs
+from anyshape.ops.cumulative import CumulativeAttrs
+from anyshape.ops.dot import DotAttrs
+from anyshape.ops.known import BROADCAST, DOT, RESHAPE, TRANSPOSE
+from anyshape.ops.movement import AxisAttrs, TransposeAttrs
+from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
+from anyshape.sym import Dim
+
+COMBINING: Final = frozenset({Trait.REDUCTION, Trait.ROWWISE})
+"""Ops whose elements meet others of their row along some axes, and nowhere else."""
+
+
+def lead_of(type_: Type) -> Shape:
+    """The leading axes with sizes of their own: distinct symbols, before the first constant."""
+    if not isinstance(type_, TensorType):
+        return ()
+    lead = tuple(takewhile(_is_symbol, type_.shape))
+    return lead if len(set(lead)) == len(lead) and has_rows(type_, lead) else ()
+
+
+def _is_symbol(dim: Dim) -> bool:
+    return len(dim.symbols) == 1 and dim == Dim.of(next(iter(dim.symbols)))
+
+
+def has_rows(type_: Type, lead: Shape) -> bool:
+    """Whether a value has these rows, each of a constant number of elements."""
+    if not isinstance(type_, TensorType) or type_.shape[: len(lead)] != lead:
+        return False
+    return all(dim.constant is not None for dim in type_.shape[len(lead) :])
+
+
+def is_whole(type_: Type) -> bool:
+    """Whether a value is of one size, so that it has no rows."""
+    return isinstance(type_, TensorType) and not type_.symbols
+
+
+def why_not_by_rows(region: Region, lead: Shape) -> Refusal | None:
+    """Why a region does not compute row by row; None if it does."""
+    for node in region.nodes():
+        reason = _why_not(node, lead)
+        if reason is not None:
+            return Refusal(f"{node.op.name}: {reason}")
+    if not all(has_rows(type_, lead) for type_ in region.result_types):
+        return Refusal("a result has other rows")
+    return None
+
+
+def _why_not(node: Node, lead: Shape) -> str | None:
+    if not all(_is_known(value, lead) for value in (*node.operands, *node.results)):
+        return "it has other sizes than rows"
+    if node.op is PARAM:
+        return None
+    if node.regions or node.late or node.op.has(Trait.EFFECT):
+        return "nothing is known of its rows"
+    if not any(has_rows(value.type, lead) for value in (*node.operands, *node.results)):
+        return "it computes with a size" if _mentions_sizes(node) else None
+    return None if _keeps_rows(node, lead) else "its rows depend on each other, as far as is known"
+
+
+def _mentions_sizes(node: Node) -> bool:
+    return any(dim.symbols for dim in attr_dims(node.attrs))
+
+
+def _is_known(value: Value, lead: Shape) -> bool:
+    return has_rows(value.type, lead) or is_whole(value.type)
+
+
+def _keeps_rows(node: Node, lead: Shape) -> bool:
+    """Of a node some of whose values have rows; all others are of one size."""
+    count = len(lead)
+    if not all(has_rows(value.type, lead) for value in node.results):
+        return False
+    if node.op.has(Trait.ELEMENTWISE):
+        aligned = all(_is_aligned(value, node, lead) for value in node.operands)
+        return aligned and not _mentions_sizes(node)
+    if node.op is BROADCAST:
+        return _is_aligned(node.operands[0], node, lead)
+    if node.op is DOT:
+        return _is_product_of_rows(node, lead)
+    if not has_rows(node.operands[0].type, lead):
+        return False
+    if any(has_rows(value.type, lead) for value in node.operands[1:]):
+        return False
+    if node.op is RESHAPE:  # rows keep their elements, whose number is constant
+        return True
+    if node.op is TRANSPOSE:
+        return node.attrs_as(TransposeAttrs).perm[:count] == tuple(range(count))
+    axes = _combined_axes(node.attrs) if node.op.traits & COMBINING else None
+    return axes is not None and min(axes, default=count) >= count
+
+
+def _combined_axes(attrs: Attrs) -> tuple[int, ...] | None:
+    """The axes along which elements meet; None if attributes do not say."""
+    match attrs:
+        case ReduceAttrs(axes):
+            return axes
+        case AxisAttrs(axis) | ArgReduceAttrs(axis) | NormAttrs(axis) | CumulativeAttrs(axis):
+            return (axis,)
+        case _:
+            return None
+
+
+def _is_aligned(value: Value, node: Node, lead: Shape) -> bool:
+    """Whether broadcasting puts an operand's rows, or all of it, beside each row of the result."""
+    rank, shape = node.results[0].tensor.rank, value.tensor.shape
+    if has_rows(value.type, lead):
+        return len(shape) == rank
+    before = shape[: max(0, len(shape) - (rank - len(lead)))]
+    return all(dim == 1 for dim in before)
+
+
+def _is_product_of_rows(node: Node, lead: Shape) -> bool:
+    """Rows times a matrix: axes of lhs that are neither contracted nor batch come first."""
+    lhs, rhs = node.operands
+    attrs = node.attrs_as(DotAttrs)
+    contracted = min(attrs.contract[0], default=len(lead))
+    return (
+        has_rows(lhs.type, lead)
+        and is_whole(rhs.type)
+        and not attrs.batch[0]
+        and contracted >= len(lead)
+    )
