@@ -16,7 +16,15 @@ from anyshape.program.buffers import (
     with_numbers,
 )
 from anyshape.program.description import Input, Output, ProgramDescription
-from anyshape.program.steps import Address, Immediate, Source, Step, Variant, Word
+from anyshape.program.steps import (
+    Address,
+    Immediate,
+    KernelAddress,
+    Source,
+    Step,
+    Variant,
+    Word,
+)
 
 __all__ = [
     "Address",
@@ -27,6 +35,7 @@ __all__ = [
     "Immediate",
     "Input",
     "InputStore",
+    "KernelAddress",
     "Output",
     "OutputStore",
     "ProgramDescription",

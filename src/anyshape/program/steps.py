@@ -31,7 +31,14 @@ class Address:
     buffer: int
 
 
-Source: TypeAlias = Word | Immediate | Address
+@dataclass(frozen=True, slots=True)
+class KernelAddress:
+    """In a block: where the code of kernel number `kernel` begins, for a kernel that calls it."""
+
+    kernel: int
+
+
+Source: TypeAlias = Word | Immediate | Address | KernelAddress
 """Where one word of a block comes from."""
 
 

@@ -24,6 +24,7 @@ from anyshape.program import (
     ConstantStore,
     Immediate,
     InputStore,
+    KernelAddress,
     Output,
     OutputStore,
     ProgramDescription,
@@ -183,6 +184,9 @@ def test_numbers():
     assert problem(window=1 << 100_000) == "window: a number out of range"
     assert problem(words=5.0) == "words: expected a number, found float"
     assert problem(words=np.int64(5)) == "words: expected a number, found numpy.int64"
+    assert with_step(block=(KernelAddress(9),)).startswith(
+        "step 1 (step1): kernel 9 is not one of "
+    )
     assert with_step(block=(Word(0), Address(-1))) == (
         "steps[1].block[1].buffer: a number out of range"
     )

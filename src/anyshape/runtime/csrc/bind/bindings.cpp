@@ -15,6 +15,7 @@
 
 #include "bind/bind_program.h"
 #include "core/available_memory.h"
+#include "core/chain_kernels.h"
 #include "core/check_kernels.h"
 #include "core/cpu_identity.h"
 #include "core/machine.h"
@@ -97,7 +98,8 @@ NB_MODULE(_native, module) {
         nb::arg("bytes"));
     module.def("native_kernels", [] {
         nb::dict addresses;
-        for (const auto kernels : {anyshape::sort_kernels(), anyshape::check_kernels()}) {
+        for (const auto kernels : {anyshape::sort_kernels(), anyshape::check_kernels(),
+                                   anyshape::chain_kernels()}) {
             for (const anyshape::NamedKernel& kernel : kernels) {
                 addresses[nb::str(kernel.name.data(), kernel.name.size())] =
                     reinterpret_cast<std::uintptr_t>(kernel.function);

@@ -239,6 +239,7 @@ class Reader {
         if (type.is(word_)) return Word{field<"index">(source, index)};
         if (type.is(address_)) return Address{field<"buffer">(source, index)};
         if (type.is(immediate_)) return Immediate{field<"value">(source, number<std::int64_t>)};
+        if (type.is(kernel_address_)) return KernelAddress{field<"kernel">(source, index)};
         throw_expected("a source", source);
     }
 
@@ -250,6 +251,7 @@ class Reader {
     const nb::object word_ = program_class("Word");
     const nb::object immediate_ = program_class("Immediate");
     const nb::object address_ = program_class("Address");
+    const nb::object kernel_address_ = program_class("KernelAddress");
     const nb::object dtype_ = nb::module_::import_("numpy").attr("dtype");
     const nb::object dlpack_type_ =
         nb::module_::import_("anyshape.runtime.dlpack").attr("dlpack_type");

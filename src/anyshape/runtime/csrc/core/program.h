@@ -122,8 +122,13 @@ struct Address {
     std::uint32_t buffer = 0;
 };
 
+// Where the code of a kernel begins: for a kernel that calls others.
+struct KernelAddress {
+    std::uint32_t kernel = 0;
+};
+
 // Where one word of a block comes from.
-using Source = std::variant<Word, Immediate, Address>;
+using Source = std::variant<Word, Immediate, Address, KernelAddress>;
 
 // One way to do a step: a kernel by number, and where its words begin in the block of the step.
 struct Variant {

@@ -181,29 +181,46 @@ class Specializer {
         return ranges > options_.threads ? ranges - ranges % options_.threads : ranges;
     }
 
+    // Of each step the words of the kernel that runs; others stay 0.
     void fill_blocks() {
-        result_.block_image.reserve(program_.block_words());
+        result_.block_image.resize(program_.block_words());
         result_.arena_patches.reserve(program_.arena_addresses());
         result_.call_patches.reserve(program_.call_addresses());
-        for (const Step& step : program_.steps()) {
-            for (const Source& source : step.block) {
-                const std::int64_t value =
-                    std::visit([&](const auto& its) { return value_of(its); }, source);
-                result_.block_image.push_back(value);
+        for (std::size_t i = 0; i < program_.steps().size(); ++i) {
+            const ReadyStep& ready = result_.steps[i];
+            if (ready.kernel == nullptr) continue;
+            const Step& step = program_.steps()[i];
+            const std::size_t end = end_of(step, step.variants[ready.variant].start);
+            position_ = ready.block;
+            for (std::size_t at = step.variants[ready.variant].start; at < end; ++at) {
+                result_.block_image[position_] =
+                    std::visit([&](const auto& its) { return value_of(its); }, step.block[at]);
+                ++position_;
             }
         }
     }
 
+    // Where the words of a variant that begin at `start` are over.
+    static std::size_t end_of(const Step& step, std::size_t start) {
+        std::size_t end = step.block.size();
+        for (const Variant& other : step.variants) {
+            if (other.start > start) end = std::min<std::size_t>(end, other.start);
+        }
+        return end;
+    }
+
     std::int64_t value_of(Word source) const { return word(source.index); }
     std::int64_t value_of(Immediate source) const { return source.value; }
+    std::int64_t value_of(KernelAddress source) const {
+        return reinterpret_cast<std::int64_t>(program_.description().kernels[source.kernel]);
+    }
 
     // The address, or what is known of it: those that differ between runs become patches.
     std::int64_t value_of(Address source) {
         const Placement at = result_.placements[source.buffer];
         if (at.base != absolute_base) {
             auto& patches = at.base == arena_base ? result_.arena_patches : result_.call_patches;
-            const auto position = static_cast<std::uint32_t>(result_.block_image.size());
-            patches.push_back({position, at.base, at.offset});
+            patches.push_back({static_cast<std::uint32_t>(position_), at.base, at.offset});
         }
         return at.offset;
     }
@@ -236,6 +253,7 @@ class Specializer {
     const Program& program_;
     const RunOptions& options_;
     Specialization result_;
+    std::size_t position_ = 0;  // of the word that is filled in
 };
 
 template <typename T>

@@ -178,6 +178,9 @@ class Validator {
 
     void check_source(Word source) const { index("word", source.index, program_.words); }
     void check_source(Immediate) const {}
+    void check_source(KernelAddress source) const {
+        index("kernel", source.kernel, program_.kernels.size());
+    }
     void check_source(Address source) const {
         index("buffer", source.buffer, program_.buffers.size());
     }
