@@ -48,6 +48,7 @@ from anyshape.passes.compute_constants import ComputeConstants
 from anyshape.passes.donation import NOTHING_DONATED, Donation
 from anyshape.passes.infra import Compute
 from anyshape.passes.native_forms import runs_whole
+from anyshape.passes.pipeline import PIPELINE
 from anyshape.plan.costs import MachineCosts
 from anyshape.plan.schedule import schedule
 from anyshape.runtime import machine
@@ -118,6 +119,7 @@ class ProgramCompiler:
     jobs: int  # the most processes and threads that compile
     options: Options
     progress: ProgressLine | None = None
+    pipeline: bool = True  # whether rows may go through chains of steps
 
     @staticmethod
     def of(
@@ -145,7 +147,8 @@ class ProgramCompiler:
         )
         stepwise = choices.executor == "stepwise"
         parts = target, generator, costs, donation, running, stepwise, jobs, options, progress
-        return ProgramCompiler(*parts)
+        pipeline = PIPELINE not in (*options.without, *choices.without)
+        return ProgramCompiler(*parts, pipeline)
 
     def executor(self, graph: Graph) -> Executor:
         """One program: lower, schedule, compile, link."""
@@ -153,7 +156,7 @@ class ProgramCompiler:
         if self.progress:
             self.progress.say("lowering")
         lowered = lower_graph(graph, replace(self.target.tiling, threads=self.costs.threads))
-        plan = schedule(lowered, self.costs, self.donation)
+        plan = schedule(lowered, self.costs, self.donation, pipeline=self.pipeline)
         DebugPrinter(self.options.debug).scheduled(graph.name, plan.kernels)
         unlinked = unlinked_program(plan, bindings, self.jobs)
         code = self.generator.code(unlinked.sources)

@@ -13,6 +13,7 @@ import numpy as np
 
 from anyshape.base.errors import WeightMemoryError
 from anyshape.codegen.target import BIND, KERNEL, SHAPE, Code, Loaded, Origins, Target
+from anyshape.execute.link_chains import carrier_step, chain_block, member_step
 from anyshape.execute.memory_limits import arrays_of_numpy
 from anyshape.ir.inputs import tensor_inputs
 from anyshape.ir.literal import TensorLiteral
@@ -81,7 +82,6 @@ def unlinked_program(plan: Schedule, bindings: BindingPlan, jobs: int = 1) -> Un
     threads."""
     words, weights = Words(meaning=plan.sums), Weights(plan)
     kernels = tuple(plan.kernels)
-    numbers = iter(range(len(kernels)))
     return UnlinkedProgram(
         plan,
         bindings,
@@ -89,7 +89,7 @@ def unlinked_program(plan: Schedule, bindings: BindingPlan, jobs: int = 1) -> Un
         weights,
         weights.addresses(plan.constants, jobs),
         tuple(_buffer(buffer, words) for buffer in plan.buffers),
-        tuple(_step(step, numbers, words) for step in plan.steps),
+        _steps(plan, words),
         _outputs(plan, words),
         kernels,
         shape_program(bindings, words),  # after everything that asks for words
@@ -211,8 +211,31 @@ def _bytes(buffer: BufferPlan) -> Number:
     return in_own_sizes(OfCheapest(only.costs, tuple(sizes)), only.sizes)
 
 
-def _step(step: StepPlan, kernels: Iterator[int], words: Words) -> Step:
-    """The step whose variants are the next of the `kernels`, which are numbers."""
+def _steps(plan: Schedule, words: Words) -> tuple[Step, ...]:
+    """Kernels are numbered as `plan.kernels` has them."""
+    counts = (len(step.variants) + (step.carried is not None) for step in plan.steps)
+    kernels = tuple(accumulate(counts, initial=0))
+    return tuple(
+        _step(step, first, words)
+        if step.member_of is None
+        else _member(plan, step, kernels, first, words)
+        for step, first in zip(plan.steps, kernels, strict=False)
+    )
+
+
+def _member(
+    plan: Schedule, step: StepPlan, kernels: Sequence[int], first: int, words: Words
+) -> Step:
+    """A member of a chain; `kernels` are the numbers of each step's first kernel."""
+    (spaces,) = step.workspaces
+    block = _block(step, spaces, words)
+    if step.carried is None:
+        return member_step(step, first, block, words)
+    return carrier_step(step, first, block, chain_block(plan, step.carried, kernels, words), words)
+
+
+def _step(step: StepPlan, first: int, words: Words) -> Step:
+    """The step whose variants are kernels from number `first` on."""
 
     def word(formula: Formula) -> int:
         return words.word(in_own_sizes(formula, step.costed.sizes))
@@ -221,7 +244,7 @@ def _step(step: StepPlan, kernels: Iterator[int], words: Words) -> Step:
     if len(step.variants) == 1:
         (way,) = step.variants
         cost = word(Estimate(way.alone))
-        variant = Variant(next(kernels))
+        variant = Variant(first)
         return Step(step.name, (variant,), word(way.tasks), blocks[0], step.waits, cost=cost)
     costs = tuple(way.shared for way in step.variants)
     alone = tuple(Estimate(way.alone) for way in step.variants)
@@ -229,8 +252,8 @@ def _step(step: StepPlan, kernels: Iterator[int], words: Words) -> Step:
     chosen, cost = word(Cheapest(costs)), word(OfCheapest(costs, alone))
     starts = accumulate(map(len, blocks[:-1]), initial=0)
     variants = tuple(
-        Variant(next(kernels), start, way.variant.name, word(Estimate(way.shared)))
-        for way, start in zip(step.variants, starts, strict=True)
+        Variant(number, start, way.variant.name, word(Estimate(way.shared)))
+        for number, (way, start) in enumerate(zip(step.variants, starts, strict=True), first)
     )
     block = tuple(source for block in blocks for source in block)
     return Step(step.name, variants, tasks, block, step.waits, chosen, cost)

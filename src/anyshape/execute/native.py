@@ -206,6 +206,8 @@ def _with_derived(given: Binding, graph: Graph) -> Binding:
 
 
 def _values(stepper: Stepper, step: StepPlan, sizes: Binding) -> tuple[Array, ...]:
+    if step.member_of is not None and step.carried is None and step.member_of.is_taken(sizes):
+        return ()  # the chain hands them on, tile by tile
     _, written = split_buffers(step)
     pairs = zip(written, step.node.results, strict=True)
     return tuple(_value(stepper.buffer(number), value, sizes) for number, value in pairs)

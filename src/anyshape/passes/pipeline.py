@@ -76,13 +76,17 @@ PASSES: Final[tuple[Pass, ...]] = (
 REQUIRED: Final = frozenset(step.name for step in (Expand(), SingleKernels(), OwnResults()))
 """Passes that cannot be left out, `segments` beside them."""
 
+PIPELINE: Final = "pipeline"
+"""No pass, but left out by name like one: chains of steps that rows go through tile by tile, which
+the schedule makes (`plan/chains.py`)."""
+
 
 def pipeline(without: Iterable[str] = ()) -> tuple[Pass, ...]:
     """The passes in order, but for those that are left out by name."""
     left_out = frozenset(without)
     optional = dict.fromkeys(step.name for step in PASSES[:-1] if step.name not in REQUIRED)
-    for name in left_out - optional.keys():
-        raise OptionError("without", name, f"one of {', '.join(optional)}")
+    for name in left_out - optional.keys() - {PIPELINE}:
+        raise OptionError("without", name, f"one of {', '.join((*optional, PIPELINE))}")
     kept = tuple(step for step in PASSES[:-1] if step.name not in left_out)
     inside = tuple(step for step in KERNELS if step.name not in left_out)
     return (*kept, Segments(inside))

@@ -7,8 +7,8 @@ many steps there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 
 from anyshape.plan.step_buffers import StepBuffers
 
@@ -47,46 +47,79 @@ class StepOrder:
         return ago >= self.window or (ago > 0 and bool(self.near[step] >> (ago - 1) & 1))
 
 
+Chains = Mapping[int, Set[int]]
+"""The other members of each chain, by the step that carries it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """The step that writes each buffer, and all steps that use it, in ascending order."""
+    """The step that writes each buffer, and all steps that use it, in ascending order.
+
+    A use is *late* if a carrier reads the buffer for another member of its chain, and does so only
+    where the chain is taken. Members but the carrier then write nothing, so that what they write
+    may have the memory of a buffer whose late uses alone are left.
+    """
 
     order: StepOrder
     writers: Mapping[int, int]
     users: Mapping[int, tuple[int, ...]]
+    late: Mapping[int, Set[int]] = field(default_factory=dict[int, Set[int]])
+    chains: Chains = field(default_factory=dict[int, Set[int]])
 
     def joined(self, overwrites: Mapping[int, int]) -> Lifetimes:
         """Buffers that others are written over live as long as those, too."""
         joined: dict[int, set[int]] = {}
+        regular: dict[int, set[int]] = {}
         for result, buffer in overwrites.items():
             joined.setdefault(buffer, set(self.users[buffer])).update(self.users[result])
+            regular.setdefault(buffer, self._regular(buffer)).update(self._regular(result))
         users = {buffer: tuple(sorted(steps)) for buffer, steps in joined.items()}
-        return replace(self, users={**self.users, **users})
+        late = {buffer: steps - regular[buffer] for buffer, steps in joined.items()}
+        return replace(self, users={**self.users, **users}, late={**self.late, **late})
+
+    def _regular(self, buffer: int) -> set[int]:
+        """The steps that use a buffer, but for late uses."""
+        return set(self.users[buffer]) - self.late.get(buffer, frozenset())
 
     def are_over(self, buffer: int, step: int, but: Iterable[int] = ()) -> bool:
         """Whether every use of a buffer is over when a step starts, but for those of some steps."""
         for user in reversed(self.users[buffer]):
             if step - user >= self.order.window:
                 return True
-            if user not in but and not self.order.is_over(user, step):
+            over = user in but or self.order.is_over(user, step)
+            if not over and not self._is_idle(step, user, buffer):
                 return False
         return True
+
+    def _is_idle(self, step: int, user: int, buffer: int) -> bool:
+        """Whether a step writes nothing where a later one uses the buffer."""
+        is_late = user in self.late.get(buffer, ())
+        return is_late and step in self.chains.get(user, ())
 
     def is_over(self, first: int, second: int) -> bool:
         """Whether every use of buffer `first` is over when `second` is first written."""
         return self.are_over(first, self.writers[second])
 
     def first_and_last(self, buffer: int) -> tuple[int, int]:
+        """But for late uses."""
+        late = self.late.get(buffer, ())
         users = self.users[buffer]
-        return users[0], users[-1]
+        return users[0], next(user for user in reversed(users) if user not in late)
 
 
 def lifetimes_of(
-    steps: Sequence[StepBuffers], order: StepOrder, writers: Mapping[int, int]
+    steps: Sequence[StepBuffers],
+    order: StepOrder,
+    writers: Mapping[int, int],
+    chains: Chains | None = None,
 ) -> Lifetimes:
     """From the buffers that each step touches, whatever their names."""
     users: dict[int, list[int]] = {}
+    late: dict[int, set[int]] = {}
     for number, step in enumerate(steps):
         for buffer in dict.fromkeys(step.used):
             users.setdefault(buffer, []).append(number)
-    return Lifetimes(order, writers, {buffer: tuple(found) for buffer, found in users.items()})
+        for buffer in step.others:
+            late.setdefault(buffer, set()).add(number)
+    known = {buffer: tuple(found) for buffer, found in users.items()}
+    return Lifetimes(order, writers, known, late, chains or {})

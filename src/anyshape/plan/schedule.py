@@ -8,6 +8,7 @@ once, by functions over frozen tables that follow each other:
     order             which kernel comes when                            schedule_order.py
     aliases           results that are only names                        aliases.py
     tables            buffers and steps get numbers                      schedule_tables.py
+    chains            steps that rows may go through tile by tile        chains.py, chain_tables.py
     waits             which steps must be over when another starts       step_buffers.py
     lifetimes         from which step to which a buffer is in use        lifetimes.py
     overwrites        results that are written over an operand           in_place.py
@@ -34,6 +35,8 @@ from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.donation import NOTHING_DONATED, Donation
 from anyshape.plan.aliases import aliases_of
 from anyshape.plan.buffers import BufferPlan, ConstantPlan
+from anyshape.plan.chain_tables import PlannedChain, carrier_buffers, planned_chains
+from anyshape.plan.chains import chain_kernel, chains_of
 from anyshape.plan.costs import CostedVariant, CostedVariants, MachineCosts, cost_table
 from anyshape.plan.equal_sizes import one_dim_each
 from anyshape.plan.given_memory import GivenMemory, given_memory
@@ -42,8 +45,9 @@ from anyshape.plan.lifetimes import Lifetimes, StepOrder, lifetimes_of, window_f
 from anyshape.plan.output_prefixes import output_prefixes
 from anyshape.plan.schedule_order import ordered_nodes
 from anyshape.plan.schedule_tables import StepRow, Tables, step_buffers, tables_of
-from anyshape.plan.step_buffers import StepBuffers, waits_of, writers_of
+from anyshape.plan.step_buffers import StepBuffers, Waits, waits_of, writers_of
 from anyshape.plan.stores import arena_stores, constants_of, planned_buffers, temporaries
+from anyshape.plan.tiles import Tiles
 from anyshape.sym import Dim, Symbol
 
 DEFAULT_COSTS = MachineCosts()
@@ -53,7 +57,8 @@ DEFAULT_COSTS = MachineCosts()
 class StepPlan:
     """One kernel on its buffers, operands first, then results.
 
-    Level 2 takes the cheapest of the variants; each has workspaces of its own.
+    Level 2 takes the cheapest of the variants; each has workspaces of its own. A member of a chain
+    has nothing to do where that is taken, unless it carries it.
     """
 
     node: Node
@@ -62,6 +67,8 @@ class StepPlan:
     waits: tuple[int, ...]
     costed: CostedVariants
     workspaces: tuple[tuple[int, ...], ...]
+    member_of: Tiles | None = None
+    carried: PlannedChain | None = None
 
     @property
     def ops(self) -> tuple[str, ...]:
@@ -98,25 +105,37 @@ class Schedule:
 
     @property
     def kernels(self) -> Iterator[Kernel]:
-        """All variants of all steps, in order; equal steps repeat them."""
-        return (costed.variant.kernel for step in self.steps for costed in step.variants)
+        """All variants of all steps, in order, chains behind those of the step that carries them;
+        equal steps repeat them."""
+        for step in self.steps:
+            yield from (costed.variant.kernel for costed in step.variants)
+            if step.carried is not None:
+                yield chain_kernel(step.carried.chain)
 
 
 def schedule(
     lowered: LoweredGraph,
     costs: MachineCosts = DEFAULT_COSTS,
     donation: Donation = NOTHING_DONATED,
+    *,
+    pipeline: bool = True,
 ) -> Schedule:
-    """Plans a graph in which everything but sources, aliases and appends is a kernel."""
+    """Plans a graph in which everything but sources, aliases and appends is a kernel.
+
+    Without `pipeline` there are no chains.
+    """
     graph, window = lowered.graph, window_for(costs.threads)
     given = given_memory(graph)
     costed = cost_table(lowered, costs)
     aliases = aliases_of(lowered, given)
     tables = tables_of(lowered, costed, ordered_nodes(graph), aliases, given)
-    steps = tuple(step_buffers(row, tables.aliases) for row in tables.steps)
+    chains, decisions = chains_of(graph, tables, given, costs) if pipeline else ((), ())
+    tables, carried = planned_chains(tables, chains)
+    steps = _with_chains(tables, carried)
     writers = writers_of(steps, tables.appended)
     waits = waits_of(steps, writers)
-    lives = lifetimes_of(steps, StepOrder.of(waits, window), writers)
+    members = {number: set(planned.chain.members[:-1]) for number, planned in carried.items()}
+    lives = lifetimes_of(steps, StepOrder.of(waits, window), writers, members)
     temporary = temporaries(tables, given, writers.keys())
     overwrites = overwrites_of(steps, lives, one_dim_each(temporary, graph.facts))
     lives = lives.joined(overwrites)
@@ -126,13 +145,36 @@ def schedule(
         graph,
         tuple(constants_of(tables).values()),
         planned_buffers(tables, given, overwrites, arena),
-        tuple(map(_step_plan, tables.steps, steps, waits, repeat(prefixes))),
+        _step_plans(tables, steps, waits, prefixes, carried),
         window,
         donation,
         _as_positions(prefixes, tables, given),
-        lowered.decisions,
+        (*lowered.decisions, *decisions),
         costed.sums,
     )
+
+
+def _with_chains(tables: Tables, carried: Mapping[int, PlannedChain]) -> tuple[StepBuffers, ...]:
+    """The memory that each step touches, whether chains are taken or not."""
+    steps = [step_buffers(row, tables.aliases) for row in tables.steps]
+    for number, planned in carried.items():
+        steps[number] = carrier_buffers(steps[number], planned, tables, steps)
+    return tuple(steps)
+
+
+def _step_plans(
+    tables: Tables,
+    steps: Sequence[StepBuffers],
+    waits: Waits,
+    prefixes: Mapping[int, int],
+    carried: Mapping[int, PlannedChain],
+) -> tuple[StepPlan, ...]:
+    plans = list(map(_step_plan, tables.steps, steps, waits, repeat(prefixes)))
+    for carrier, planned in carried.items():
+        for member in planned.chain.members:
+            plans[member] = replace(plans[member], member_of=planned.chain.tiles)
+        plans[carrier] = replace(plans[carrier], carried=planned)
+    return tuple(plans)
 
 
 def _in_arena(

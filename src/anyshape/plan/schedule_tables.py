@@ -30,6 +30,7 @@ class ValueBuffer:
 
     value: Value
     packing: Packing | None = None
+    only: ForVariant | None = None
 
     @property
     def bytes(self) -> Dim:
@@ -60,6 +61,14 @@ class StepRow:
     costed: CostedVariants
     buffers: tuple[int, ...]
     workspaces: tuple[tuple[int, ...], ...]
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return self.buffers[: len(self.node.operands)]
+
+    @property
+    def results(self) -> tuple[int, ...]:
+        return self.buffers[len(self.node.operands) :]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ Pairs = frozenset[tuple[int, int]]
 class StepBuffers:
     """The buffers of a step: what each operand is a name of, its results, its workspaces.
 
+    `others` are what a carrier reads only for other members of its chain (`chain_tables.py`).
     `overwritable` pairs may be one memory, those of `removable_copies` may if the kernel does not
     copy the one to the other.
     """
@@ -25,6 +26,11 @@ class StepBuffers:
     workspaces: tuple[int, ...] = ()
     overwritable: Pairs = frozenset()
     removable_copies: Pairs = frozenset()
+    others: tuple[int, ...] = ()
+
+    @property
+    def read(self) -> tuple[int, ...]:
+        return (*self.operands, *self.others)
 
     @property
     def written(self) -> tuple[int, ...]:
@@ -32,7 +38,7 @@ class StepBuffers:
 
     @property
     def used(self) -> tuple[int, ...]:
-        return (*self.operands, *self.written)
+        return (*self.read, *self.written)
 
 
 Waits = tuple[tuple[int, ...], ...]
@@ -49,6 +55,6 @@ def writers_of(steps: Sequence[StepBuffers], appended: Mapping[int, int]) -> dic
 def waits_of(steps: Sequence[StepBuffers], writers: Mapping[int, int]) -> Waits:
     """A step waits for those that write its operands."""
     return tuple(
-        tuple(sorted({writers[operand] for operand in step.operands if operand in writers}))
+        tuple(sorted({writers[buffer] for buffer in step.read if buffer in writers}))
         for step in steps
     )

@@ -55,7 +55,9 @@ def planned_buffers(
     return tuple(
         BufferPlan(None, arena[number], row.bytes, row.only)
         if isinstance(row, Workspace)
-        else BufferPlan(row.value, _store(number, row, tables, given, overwrites, own), row.bytes)
+        else BufferPlan(
+            row.value, _store(number, row, tables, given, overwrites, own), row.bytes, row.only
+        )
         for number, row in enumerate(tables.buffers)
     )
 

@@ -45,7 +45,8 @@ def test_decisions_are_grouped_with_reasons_and_places() -> None:
     explanation = compiled().explain()
     groups = [*explanation.applied, *explanation.refused]
     counted = sum(group.count for group in groups)
-    assert counted == len({d for report in explanation.passes for d in report.decisions})
+    of_passes = {d for report in explanation.passes for d in report.decisions}
+    assert counted == len(of_passes | set(explanation.planned))
     (exp,) = [g for g in groups if (g.rule, g.op) == ("fuse", "exp")]
     assert not exp.taken
     assert exp.why == "its users are not in one kernel"

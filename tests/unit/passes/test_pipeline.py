@@ -11,7 +11,7 @@ from anyshape.base.options import Options
 from anyshape.execute import compile_graph
 from anyshape.ir import evaluate
 from anyshape.passes import PASSES, pipeline
-from anyshape.passes.pipeline import REQUIRED
+from anyshape.passes.pipeline import PIPELINE, REQUIRED
 from anyshape.passes.segments import Segments
 
 RNG = np.random.default_rng(0)
@@ -86,5 +86,5 @@ def test_a_pass_that_cannot_be_left_out_is_an_error(name: str) -> None:
     with pytest.raises(OptionError) as caught:
         compile_graph(block.graph, without=(name,))
     assert str(caught.value).splitlines()[0] == (
-        f"without='{name}' is not one of {', '.join(OPTIONAL)}"
+        f"without='{name}' is not one of {', '.join((*OPTIONAL, PIPELINE))}"
     )

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from anyshape.analysis.row_slices import has_rows
 from anyshape.loop.accesses import overwritable
+from anyshape.plan.buffers import BufferPlan
 from anyshape.plan.schedule import Schedule, StepPlan
 from anyshape.program import AliasStore, ArenaStore
 from anyshape.runtime import _native
@@ -19,7 +21,7 @@ ARENA = 0
 
 def wrong_with(plan: Schedule, binding: Binding, workers: int = 2) -> str | None:
     """What is wrong with the memory of a schedule at a binding; None if nothing is."""
-    steps = [_access(plan, step) for step in plan.steps]
+    steps = [_access(plan, step, binding) for step in plan.steps]
     return _native._wrong_with_accesses(steps, ranges(plan, binding, workers), plan.window)
 
 
@@ -44,7 +46,28 @@ def begins_there(plan: Schedule, number: int) -> bool:
     return store.offset is None and begins_there(plan, store.of)
 
 
-def _access(plan: Schedule, step: StepPlan):
+def _access(plan: Schedule, step: StepPlan, binding: Binding):
+    """What a step does at a binding; the carrier of a chain that is taken does what all members
+    do, and they nothing."""
+    if step.member_of is None or not step.member_of.is_taken(binding):
+        return _own_access(plan, step)
+    if step.carried is None:
+        return ([], [], [], list(step.waits))
+    _, results, pairs, waits = _own_access(plan, step)
+    chain = step.carried.chain
+    members = [plan.steps[number] for number in chain.members]
+    operands = [
+        (root(plan, number), value)
+        for member in members
+        for number, value in zip(member.buffers, member.node.operands, strict=False)
+    ]
+    reads = {number for number, _ in operands} - set(chain.between)
+    whole = {number for number, value in operands if not has_rows(value.type, chain.tiles.lead)}
+    pairs = [pair for pair in pairs if pair[0] not in whole]
+    return (sorted(reads), [*results, *step.carried.workspaces], pairs, waits)
+
+
+def _own_access(plan: Schedule, step: StepPlan):
     operands = step.buffers[: len(step.node.operands)]
     results = step.buffers[len(operands) :]
     spaces = [number for numbers in step.workspaces for number in numbers]
@@ -64,7 +87,7 @@ def ranges(plan: Schedule, binding: Binding, workers: int) -> list[tuple[int, in
     placed = offsets(plan, binding, workers)
     found: list[tuple[int, int, int]] = []
     for number, buffer in enumerate(plan.buffers):
-        bytes_ = buffer.bytes.evaluate(binding)
+        bytes_ = needed(buffer, binding)
         at, offset = number, 0
         while isinstance(store := plan.buffers[at].store, AliasStore):
             begin = 0 if store.offset is None else store.offset.evaluate(binding)
@@ -77,6 +100,16 @@ def ranges(plan: Schedule, binding: Binding, workers: int) -> list[tuple[int, in
     return found
 
 
+def needed(buffer: BufferPlan, binding: Binding) -> int:
+    """The bytes of a buffer: none if it is for a variant that is not taken."""
+    only = buffer.only
+    if only is None:
+        return buffer.bytes.evaluate(binding)
+    sizes = {own: dim.evaluate(binding) for own, dim in only.sizes} or binding
+    costs = [cost.evaluate(sizes) for cost in only.costs]
+    return only.bytes.evaluate(sizes) if costs.index(min(costs)) == only.index else 0
+
+
 def offsets(plan: Schedule, binding: Binding, workers: int) -> dict[int, int]:
     """Where the planner puts the arena buffers."""
     arena = [
@@ -86,8 +119,7 @@ def offsets(plan: Schedule, binding: Binding, workers: int) -> dict[int, int]:
     ]
     place = {number: index for index, (number, _, _) in enumerate(arena)}
     sizes = [
-        buffer.bytes.evaluate(binding) * (workers if store.per_worker else 1)
-        for _, buffer, store in arena
+        needed(buffer, binding) * (workers if store.per_worker else 1) for _, buffer, store in arena
     ]
     conflicts = [(place[n], place[other]) for n, _, store in arena for other in store.conflicts]
     lives = [(store.first, store.last) for _, _, store in arena]

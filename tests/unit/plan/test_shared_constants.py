@@ -10,7 +10,7 @@ import pytest
 import anyshape as ash
 from anyshape.execute import Executable
 from anyshape.execute.target import target_for
-from anyshape.families.shared_constants import SMALL
+from anyshape.families.shared_constants import RULE, SMALL
 from anyshape.ir.types import Array, f32
 from anyshape.lower.effort import LINE_ALONE
 
@@ -55,7 +55,8 @@ def held(executable: Executable) -> int:
 
 
 def decided(executable: Executable) -> list[tuple[bool, str]]:
-    return [(d.taken, d.why) for d in executable.executor.decisions()]
+    decisions = executable.executor.decisions()
+    return [(d.taken, d.why) for d in decisions if d.rule == RULE]
 
 
 ONCE = [(True, "looked up in the panels of a product")]
