@@ -21,8 +21,8 @@ from anyshape.ir.types import Shape, TensorType, Type
 from anyshape.ops.compound import NormAttrs
 from anyshape.ops.cumulative import CumulativeAttrs
 from anyshape.ops.dot import DotAttrs
-from anyshape.ops.known import BROADCAST, DOT, RESHAPE, TRANSPOSE
-from anyshape.ops.movement import AxisAttrs, TransposeAttrs
+from anyshape.ops.known import BROADCAST, DOT, RESHAPE, SLICE, TRANSPOSE
+from anyshape.ops.movement import AxisAttrs, SliceAttrs, TransposeAttrs
 from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
 from anyshape.sym import Dim
 
@@ -105,8 +105,21 @@ def _keeps_rows(node: Node, lead: Shape) -> bool:
         return True
     if node.op is TRANSPOSE:
         return node.attrs_as(TransposeAttrs).perm[:count] == tuple(range(count))
+    if node.op is SLICE:
+        return _slices_rows_alike(node.attrs_as(SliceAttrs), lead)
     axes = _combined_axes(node.attrs) if node.op.traits & COMBINING else None
     return axes is not None and min(axes, default=count) >= count
+
+
+def _slices_rows_alike(attrs: SliceAttrs, lead: Shape) -> bool:
+    """Whether a slice takes all rows, and the same part of each."""
+    count = len(lead)
+    all_rows = all(start == 0 for start in attrs.starts[:count]) and attrs.stops[:count] == lead
+    return all_rows and set(attrs.steps[:count]) == {1} and not _symbols_beyond(attrs, count)
+
+
+def _symbols_beyond(attrs: SliceAttrs, count: int) -> bool:
+    return any(dim.symbols for dim in (*attrs.starts[count:], *attrs.stops[count:]))
 
 
 def _combined_axes(attrs: Attrs) -> tuple[int, ...] | None:

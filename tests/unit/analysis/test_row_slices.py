@@ -27,6 +27,7 @@ BY_ROWS: dict[str, Callable[[Any], Any]] = {
     "softmax": lambda x: ash.softmax(x, axis=-1),
     "a norm": lambda x: ash.layer_norm(x, V, V),
     "a running total along the row": lambda x: ash.cumsum(x, axis=2),
+    "a slice of each row": lambda x: x[:, :, 1:5:2],
     "a reshape of rows": lambda x: x.reshape(x.shape[0], x.shape[1], 2, 3),
     "a transpose of rows": lambda x: x.reshape(x.shape[0], x.shape[1], 2, 3).transpose(0, 1, 3, 2),
 }
@@ -44,6 +45,7 @@ NOT_BY_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "transposed rows": (lambda x: x.transpose(1, 0, 2), "transpose: it has other sizes than rows"),
     "a product of rows": (lambda x: x @ x.mT, "transpose: it has other sizes than rows"),
+    "a slice of the rows": (lambda x: x + x[:, :1], "slice: it has other sizes than rows"),
     "reversed rows": (lambda x: ash.flip(x, axis=1), "reverse: its rows depend"),
     "numbers of rows": (
         lambda x: x + ash.arange(x.shape[1]).reshape(1, x.shape[1], 1).astype(ash.f32),
