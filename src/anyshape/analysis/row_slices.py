@@ -97,7 +97,7 @@ def _keeps_rows(node: Node, lead: Shape) -> bool:
         return _is_aligned(node.operands[0], node, lead)
     if node.op is DOT:
         return _is_product_of_rows(node, lead)
-    if not has_rows(node.operands[0].type, lead):
+    if not node.operands or not has_rows(node.operands[0].type, lead):  # `iota` counts all rows
         return False
     if any(has_rows(value.type, lead) for value in node.operands[1:]):
         return False

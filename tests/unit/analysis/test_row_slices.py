@@ -98,3 +98,11 @@ def test_the_lead(type_: Any, lead: tuple[str, ...]) -> None:
         return x + 1
 
     assert lead_of(ash.jit(model).graph.results[0].type) == tuple(map(Dim.of, lead))
+
+
+def test_numbers_of_rows_are_not_those_of_a_slice() -> None:
+    def model(x: ash.f32["n"]):  # noqa: F821
+        return x + ash.arange(x.shape[0]).astype(ash.f32)
+
+    why = why_not_by_rows(ash.jit(model).graph.body, (Dim.of("n"),))
+    assert "iota: its rows depend on each other" in str(why)
