@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from typing import Any
 
@@ -74,7 +75,8 @@ def places(cache: Any) -> list[int]:
 
 
 def test_branches_of_one_cache() -> None:
-    """Two ways to go on from one past, as a search takes them."""
+    """Several ways to go on from one past, as a search takes them: a call brings the cache that it
+    is given up to date, as eager mode does, so each has a cache of its own with the same tensors."""
     model = made("llama")
     example = step_of(1, 3, 2, past_of(model, 1, 3))
     fast = AnyshapeExporter().export(model, example, {"donate": ("past_key_values",)})
@@ -83,7 +85,9 @@ def test_branches_of_one_cache() -> None:
     past = fast(**start).past_key_values
     for token in (5, 6, 7):
         ids = torch.full((2, 1), token)
-        found = fast(**step_of(2, 7, 1, past) | {"input_ids": ids}).logits
+        own = copy.copy(past)
+        own.layers = [copy.copy(layer) for layer in past.layers]
+        found = fast(**step_of(2, 7, 1, own) | {"input_ids": ids}).logits
         with torch.no_grad():
             close(found, model(input_ids=torch.cat([prefix, ids], 1)).logits[:, -1:])
 
