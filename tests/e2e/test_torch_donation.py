@@ -76,7 +76,7 @@ def places(cache: Any) -> list[int]:
 
 def test_branches_of_one_cache() -> None:
     """Several ways to go on from one past, as a search takes them: a call brings the cache that it
-    is given up to date, as eager mode does, so each has a cache of its own with the same tensors."""
+    is given up to date, as eager mode does, so each has one of its own with the same tensors."""
     model = made("llama")
     example = step_of(1, 3, 2, past_of(model, 1, 3))
     fast = AnyshapeExporter().export(model, example, {"donate": ("past_key_values",)})

@@ -101,7 +101,7 @@ def test_the_lead(type_: Any, lead: tuple[str, ...]) -> None:
 
 
 def test_numbers_of_rows_are_not_those_of_a_slice() -> None:
-    def model(x: ash.f32["n"]):  # noqa: F821
+    def model(x: ash.f32["n"]):
         return x + ash.arange(x.shape[0]).astype(ash.f32)
 
     why = why_not_by_rows(ash.jit(model).graph.body, (Dim.of("n"),))
