@@ -24,7 +24,10 @@ CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 LOSS = 0.97
 """A ratio whose interval ends below is a loss: the workload is quicker without the pass."""
 
-PASSES = ("fuse", "causal-masks", "row-products", "narrowing", "fold", "columns-last")
+PASSES = (
+    "refine", "constants", "attention", "causal-masks", "row-products", "narrowing",
+    "sibling-products", "slices-last", "reshapes-last", "columns-last", "fuse", "pipeline",
+)  # fmt: skip
 LEAST = 2e-3
 """Seconds that a turn takes, at least."""
 
