@@ -116,6 +116,7 @@ class _Joiner(Rebuilder):
         self.family_of = {part.product.dot: parts for parts in families for part in parts}
         self.part_of = {part.node: part for parts in families for part in parts}
         self.made: dict[Part, Value] = {}
+        self.slices: set[Value] = set()  # that were made
         self.old: dict[Node, Node] = {}  # of which a new node was made
 
     def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
@@ -129,10 +130,13 @@ class _Joiner(Rebuilder):
         if family and family[0] not in self.made:
             whole = _joined(family, node.operands[0], builder)
             self.made |= zip(family, _slices(whole, family, builder), strict=True)
+            self.slices |= {self.made[each] for each in family}
         if part is not None:
             return (self.made[part],)
         if old.op is SLICE and old.operands[0].node in self.biased:
             return (_with_own_bias(node, builder),)
+        if old.op is SLICE and node.operands[0] in self.slices:
+            return (_sliced_once(node, builder),)
         if old in self.turned:
             return (_in_memory(node, builder),)
         return _of_constant(node, builder) if old in self.halved else node.results
@@ -146,6 +150,16 @@ def _of_constant(node: Node, builder: Builder) -> tuple[Value, ...]:
     weight, depth = product.constant.result(), node.operands[0].tensor.rank - 1
     axis = 0 if product.depth_first else 1
     return (builder.emit("dot", node.operands[0], weight, contract=[[depth], [axis]]),)
+
+
+def _sliced_once(node: Node, builder: Builder) -> Value:
+    """A slice of a part as a slice of the whole: parts have all elements between their bounds."""
+    (part,) = node.operands
+    first, second = part.node.attrs_as(SliceAttrs), node.attrs_as(SliceAttrs)
+    starts = [a + b for a, b in zip(first.starts, second.starts, strict=True)]
+    stops = [a + b for a, b in zip(first.starts, second.stops, strict=True)]
+    whole = part.node.operands[0]
+    return builder.emit("slice", whole, starts=starts, stops=stops, steps=second.steps)
 
 
 def _in_memory(node: Node, builder: Builder) -> Value:

@@ -73,6 +73,17 @@ def joined(graph: Graph) -> tuple[Graph, list[str], list[str]]:
     return passed.graph, [d.why for d in report.taken], [d.why for d in report.refused]
 
 
+def test_slices_of_parts_are_slices_of_the_whole() -> None:
+    def model(x: X):  # pyright: ignore[reportInvalidTypeForm]
+        q, k = x @ WQ, x @ WK
+        return ash.attention(heads(q[:, :, 16:], 2), heads(k, 2), heads(x @ WV, 2))
+
+    graph, taken, _ = joined(ash.jit(model).graph)
+    assert taken == ["3 products are one"]
+    slices = [node for node in graph.nodes() if node.op.name == "slice"]
+    assert {node.operands[0].node.op.name for node in slices} == {"dot"}
+
+
 def test_it_says_so() -> None:
     assert joined(traced(attends))[1:] == (["3 products are one"], [])
     assert joined(traced(gates))[1:] == (["2 products are one"], [])
