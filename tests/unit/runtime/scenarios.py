@@ -267,4 +267,5 @@ SCENARIOS: dict[str, Callable[[], None]] = {
 }
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in the background
     SCENARIOS[sys.argv[1]]()
