@@ -55,7 +55,7 @@ def test_a_right_module_passes() -> None:
 
 def test_a_condition_and_a_refusal_pass() -> None:
     tally = Tally()
-    assert check(module("v = x * int(x.shape[0] ** 0.5 * 9)"), tally) is None
+    assert check(module("v = x * int(x.shape[0] ** 0.4 * 9)"), tally) is None
     assert tally.calls == {"compared": 1, "refused": 1}
     assert check(module("v = x * hash(x.shape[0])"), tally) is None
     assert tally.modules == {"captured": 1, "refused": 1}
