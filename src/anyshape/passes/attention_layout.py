@@ -33,9 +33,9 @@ ONE = Dim.of(1)
 
 def transposed(value: Value, perm: Sequence[int], builder: Builder) -> Value:
     """The value with its axes in this order."""
-    if value.node.op is TRANSPOSE:
+    while value.node.op is TRANSPOSE:
         inner = value.node.attrs_as(TransposeAttrs).perm
-        return transposed(value.node.operands[0], [inner[axis] for axis in perm], builder)
+        perm, (value,) = [inner[axis] for axis in perm], value.node.operands
     if list(perm) == list(range(value.tensor.rank)):
         return value
     return builder.emit("transpose", value, perm=tuple(perm))
@@ -48,6 +48,22 @@ def reshaped(value: Value, shape: Shape, builder: Builder) -> Value:
         if inner is None:
             return builder.emit("reshape", value, shape=shape)
         value = inner
+    return value
+
+
+def below_views(value: Value) -> tuple[Value, list[Node]]:
+    """What transposes and reshapes are of, and those, the last one first."""
+    views: list[Node] = []
+    while value.node.op in (TRANSPOSE, RESHAPE):
+        views.append(value.node)
+        (value,) = value.node.operands
+    return value, views
+
+
+def with_views(value: Value, views: Sequence[Node], builder: Builder) -> Value:
+    """The same transposes and reshapes of another value."""
+    for view in reversed(views):
+        value = builder.node(view.op, [value], view.attrs).result()
     return value
 
 

@@ -27,7 +27,13 @@ from anyshape.ops.elementwise import div, mul, rsqrt, select, sqrt, sub, tanh
 from anyshape.ops.known import ADD, BROADCAST, CAST, RESHAPE, TRANSPOSE
 from anyshape.ops.movement import TransposeAttrs
 from anyshape.ops.source import ConstantAttrs
-from anyshape.passes.attention_layout import Sides, reshaped, sides_of
+from anyshape.passes.attention_layout import (
+    Sides,
+    below_views,
+    reshaped,
+    sides_of,
+    with_views,
+)
 from anyshape.passes.attention_pattern import Scores, Step
 from anyshape.passes.rules.sizes import size_of
 from anyshape.sym import Dim
@@ -233,20 +239,26 @@ def _factor(op: AnyOp, number: float) -> float | None:
 
 
 def without_factor(value: Value, builder: Builder) -> tuple[Value, float]:
-    """The value before it is multiplied with a number, and the number."""
-    node, shape = value.node, value.tensor.shape
-    if node.op in (mul, div):
-        inner, other = node.operands
-        number = uniform_number(other)
-        by = None if number is None else _factor(node.op, number)
-        if by is not None and inner.tensor.shape == shape:
-            found, factor = without_factor(inner, builder)
-            return found, factor * by
-    elif node.op in (TRANSPOSE, RESHAPE):
-        found, factor = without_factor(node.operands[0], builder)
-        if factor != 1:
-            return builder.node(node.op, [found], node.attrs).result(), factor
-    return value, 1.0
+    """The value before it is multiplied with numbers, and their product."""
+    factor, between = 1.0, list[Node]()
+    while True:
+        value, views = below_views(value)
+        between += views
+        by = _own_factor(value.node)
+        if by is None:
+            return with_views(value, between, builder), factor
+        factor *= by
+        value = value.node.operands[0]
+
+
+def _own_factor(node: Node) -> float | None:
+    """The number that a node multiplies its first operand with, if that is all it does."""
+    if node.op not in (mul, div):
+        return None
+    x, other = node.operands
+    number = uniform_number(other)
+    same = x.tensor.shape == node.result().tensor.shape
+    return _factor(node.op, number) if number is not None and same else None
 
 
 def _size_under_root(value: Value, is_divisor: bool) -> Dim | None:

@@ -96,9 +96,16 @@ class MaskBands:
     keys: Dim
     weights: WeightStore
     contents: dict[Node, Band | None] = field(default_factory=dict[Node, "Band | None"])
+    bands: dict[Value, Band | None] = field(default_factory=dict[Value, "Band | None"])
+    lines: dict[Value, _Linear | None] = field(default_factory=dict[Value, "_Linear | None"])
 
     def of(self, mask: Value, depth: int = DEEPEST) -> Band | None:
-        """The band that a bool mask is, if it is one."""
+        """The band that a bool mask is, if it is one. Values are looked at once each."""
+        if mask not in self.bands:
+            self.bands[mask] = self._made(mask, depth)
+        return self.bands[mask]
+
+    def _made(self, mask: Value, depth: int) -> Band | None:
         node = mask.node
         if depth == 0 or mask.tensor.dtype != bool_:
             return None
@@ -166,6 +173,11 @@ class MaskBands:
 
     def _linear(self, value: Value, depth: int) -> _Linear | None:
         """A value that counts along queries, keys or both."""
+        if value not in self.lines:
+            self.lines[value] = self._counted(value, depth)
+        return self.lines[value]
+
+    def _counted(self, value: Value, depth: int) -> _Linear | None:
         node = value.node
         if depth == 0 or value.tensor.dtype not in WIDE:
             return None

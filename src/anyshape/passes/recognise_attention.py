@@ -23,7 +23,15 @@ from anyshape.ir.rewrite.rebuild import CountingRebuilder, rebuild_graph
 from anyshape.ir.types import DType, Shape, wide_of
 from anyshape.ops.attention import AttentionAttrs
 from anyshape.ops.known import ATTENTION, BROADCAST, CAST, DOT, RESHAPE, TRANSPOSE
-from anyshape.passes.attention_layout import Leading, Sides, reshaped, transposed, values_of
+from anyshape.passes.attention_layout import (
+    Leading,
+    Sides,
+    below_views,
+    reshaped,
+    transposed,
+    values_of,
+    with_views,
+)
 from anyshape.passes.attention_pattern import Scores, Softmax, scores_of, softmax_of
 from anyshape.passes.attention_score import Score, without_factor
 from anyshape.passes.infra import PassContext
@@ -182,15 +190,13 @@ class _Attention:
 
 def as_dtype(value: Value, dtype: DType, builder: Builder) -> Value | None:
     """The value in this dtype, if that is what it was converted from."""
-    node = value.node
     if value.tensor.dtype == dtype:
         return value
-    if node.op is CAST and node.operands[0].tensor.dtype == dtype:
-        return node.operands[0] if wide_of(dtype) == value.tensor.dtype else None
-    if node.op in (TRANSPOSE, RESHAPE):
-        inner = as_dtype(node.operands[0], dtype, builder)
-        return None if inner is None else builder.node(node.op, [inner], node.attrs).result()
-    return None
+    converted, views = below_views(value)
+    if converted.node.op is not CAST or converted.tensor.dtype != wide_of(dtype):
+        return None
+    (given,) = converted.node.operands
+    return with_views(given, views, builder) if given.tensor.dtype == dtype else None
 
 
 def _base(value: Value) -> Value:

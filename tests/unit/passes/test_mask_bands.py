@@ -165,3 +165,16 @@ def test_a_stored_triangle_that_is_too_small_is_still_an_error() -> None:
     q, v = np.ones((2, 301, 3), np.float32), np.ones((2, 301, 5), np.float32)
     with pytest.raises(FactViolationError, match="must be at most 300"):
         function(q, q, v)
+
+
+def test_positions_that_are_used_many_times_are_looked_at_once() -> None:
+    """Each doubling uses the one before twice: followed each time, that would be 2**40 ways."""
+
+    @ash.jit
+    def attend(q: Q, k: K, v: V):
+        keys = ash.arange(k.shape[1])
+        for _ in range(40):
+            keys = keys + keys
+        return ash.softmax(hidden(q @ k.mT, keys <= rows(q.shape[1]))) @ v
+
+    assert len(attention_of(attend).operands) == 4

@@ -232,3 +232,17 @@ def test_explain_says_what_was_done_and_what_was_not() -> None:
     assert "attention refused for 1 dot: its scores or weights are used elsewhere too" in str(
         refused
     )
+
+
+def test_queries_may_be_scaled_any_number_of_times() -> None:
+    """Looking through factors is a loop: a model is as deep as it likes."""
+
+    @ash.jit
+    def scaled(q: Q, k: K, v: V):
+        for _ in range(1_500):
+            q = q * 1.0001
+        return ash.softmax(q @ k.mT) @ v
+
+    names = [node.op.name for node in ops(run_passes(scaled.graph, FIRST).graph)]
+    assert names.count("attention") == 1
+    assert not {"dot", "softmax", "exp"} & set(names)
