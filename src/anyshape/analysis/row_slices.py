@@ -11,35 +11,25 @@ Each op says so by its traits. What is not known to compute row by row is refuse
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import Final
 
-from anyshape.ir.attrs import Attrs, attr_dims
+from anyshape.analysis.reduced_axes import reduced_axes
+from anyshape.ir.attrs import attr_dims
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, Trait
 from anyshape.ir.rewrite import Refusal
 from anyshape.ir.types import Shape, TensorType, Type
-from anyshape.ops.compound import NormAttrs
 from anyshape.ops.cumulative import CumulativeAttrs
 from anyshape.ops.dot import DotAttrs
 from anyshape.ops.known import BROADCAST, DOT, RESHAPE, SLICE, TRANSPOSE
-from anyshape.ops.movement import AxisAttrs, SliceAttrs, TransposeAttrs
-from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
-from anyshape.sym import Dim
-
-COMBINING: Final = frozenset({Trait.REDUCTION, Trait.ROWWISE})
-"""Ops whose elements meet others of their row along some axes, and nowhere else."""
+from anyshape.ops.movement import SliceAttrs, TransposeAttrs
 
 
 def lead_of(type_: Type) -> Shape:
     """The leading axes with sizes of their own: distinct symbols, before the first constant."""
     if not isinstance(type_, TensorType):
         return ()
-    lead = tuple(takewhile(_is_symbol, type_.shape))
+    lead = tuple(takewhile(lambda dim: dim.symbol is not None, type_.shape))
     return lead if len(set(lead)) == len(lead) and has_rows(type_, lead) else ()
-
-
-def _is_symbol(dim: Dim) -> bool:
-    return len(dim.symbols) == 1 and dim == Dim.of(next(iter(dim.symbols)))
 
 
 def has_rows(type_: Type, lead: Shape) -> bool:
@@ -107,7 +97,7 @@ def _keeps_rows(node: Node, lead: Shape) -> bool:
         return node.attrs_as(TransposeAttrs).perm[:count] == tuple(range(count))
     if node.op is SLICE:
         return _slices_rows_alike(node.attrs_as(SliceAttrs), lead)
-    axes = _combined_axes(node.attrs) if node.op.traits & COMBINING else None
+    axes = _combined_axes(node)
     return axes is not None and min(axes, default=count) >= count
 
 
@@ -122,15 +112,10 @@ def _symbols_beyond(attrs: SliceAttrs, count: int) -> bool:
     return any(dim.symbols for dim in (*attrs.starts[count:], *attrs.stops[count:]))
 
 
-def _combined_axes(attrs: Attrs) -> tuple[int, ...] | None:
-    """The axes along which elements meet; None if attributes do not say."""
-    match attrs:
-        case ReduceAttrs(axes):
-            return axes
-        case AxisAttrs(axis) | ArgReduceAttrs(axis) | NormAttrs(axis) | CumulativeAttrs(axis):
-            return (axis,)
-        case _:
-            return None
+def _combined_axes(node: Node) -> frozenset[int] | None:
+    """The axes along which elements of a row meet; None if that is not known."""
+    attrs = node.attrs
+    return frozenset({attrs.axis}) if isinstance(attrs, CumulativeAttrs) else reduced_axes(node)
 
 
 def _is_aligned(value: Value, node: Node, lead: Shape) -> bool:

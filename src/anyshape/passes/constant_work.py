@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from anyshape.analysis.constants import weight_of
 from anyshape.analysis.strided_view import is_view
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightRef
@@ -59,7 +60,7 @@ def value_bytes(value: Value) -> int:
 def weights_of(region: Region) -> Iterator[WeightRef]:
     """The weights of a region's constants, inside other regions too; some more than once."""
     for node in region.nodes():
-        weight = _weight(node)
+        weight = weight_of(node)
         if weight is not None:
             yield weight
         for inner in node.regions:
@@ -86,13 +87,13 @@ class _Finder:
         for value, by_contraction in read.items():
             root = _below_views(value, by_contraction)
             if root.node.op is CONSTANT:
-                left.update(filter(None, [_weight(root.node)]))
+                left.update(filter(None, [weight_of(root.node)]))
             elif root.node in self.weighted or root.node in self.costly:
                 piece = found.setdefault(self._representative(root.node), Piece())
                 piece.roots.setdefault(root)
                 piece.pays |= by_contraction or root.node in self.costly
         for node in self.constants:
-            weight, piece = _weight(node), found.get(self._representative(node))
+            weight, piece = weight_of(node), found.get(self._representative(node))
             if weight is not None and piece is not None and weight not in left:
                 piece.frees.append(weight)
         return list(found.values())
@@ -104,7 +105,7 @@ class _Finder:
         operands = {value.node for value in node.operands}
         if _is_costly(node) or operands & self.costly:
             self.costly.add(node)
-        if _weight(node) is not None or operands & self.weighted:
+        if weight_of(node) is not None or operands & self.weighted:
             self.weighted.add(node)
         for operand in operands & self.weighted:  # numbers are in every piece
             self.piece_of[self._representative(operand)] = self._representative(node)
@@ -161,8 +162,3 @@ def _below_views(value: Value, by_contraction: bool) -> Value:
     while is_view(value.node) or (is_alias(value.node) and not by_contraction):
         value = value.node.operands[0]
     return value
-
-
-def _weight(node: Node) -> WeightRef | None:
-    content = getattr(node.attrs, "value", None)
-    return content if isinstance(content, WeightRef) else None

@@ -13,13 +13,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from anyshape.analysis.constants import weight_of
 from anyshape.base.errors import EvaluationError
 from anyshape.ir.attrs import attr_dims
 from anyshape.ir.build import Builder
 from anyshape.ir.digest import Digest
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import Interpreter
-from anyshape.ir.literal import INLINE_LIMIT, WeightRef
+from anyshape.ir.literal import INLINE_LIMIT
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
 from anyshape.ir.rewrite import Decision, DecisionLog, Rebuilder, rebuild_graph
@@ -93,7 +94,7 @@ class _Folder(Rebuilder):
         return None
 
     def _is_shared(self, value: Value) -> bool:
-        weight = _weight(value)
+        weight = weight_of(value.node)
         return weight is not None and self.weight_uses[weight.digest] > 1
 
     def _evaluate(self, node: Node) -> tuple[Array, ...]:
@@ -130,16 +131,11 @@ def _sizes(node: Node) -> list[Dim]:
     return [*attr_dims(node.attrs), *(dim for shape in shapes for dim in shape)]
 
 
-def _weight(value: Value) -> WeightRef | None:
-    content = getattr(value.node.attrs, "value", None)
-    return content if isinstance(content, WeightRef) else None
-
-
 def _weights_used(region: Region) -> Iterator[Digest]:
     """The digest of a weight for each place that uses it."""
     nodes = region.nodes()
     for value in (*region.results, *(value for node in nodes for value in node.operands)):
-        if weight := _weight(value):
+        if weight := weight_of(value.node):
             yield weight.digest
     for node in nodes:
         for inner in node.regions:

@@ -22,11 +22,12 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.literal import TensorLiteral, WeightStore
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import Trait
-from anyshape.ir.rewrite import Refusal
+from anyshape.ir.rewrite import Refusal, constant_array
 from anyshape.ir.types import Array, Shape
 from anyshape.ops.dot import DotAttrs
 from anyshape.ops.known import ADD, DOT, GROUPED_DOT, MUL, RESHAPE, TRANSPOSE
 from anyshape.ops.source import ConstantAttrs
+from anyshape.passes.fuse_groups import MOST_OPS
 from anyshape.passes.native_forms import is_alone, is_loop, is_map
 from anyshape.sym import product
 
@@ -60,8 +61,9 @@ def _in_order(rows: Callable[[], Array], depth_first: bool) -> Array:
 
 
 def array_of(constant: Node, store: WeightStore) -> Array:
-    value = constant.attrs_as(ConstantAttrs).value
-    return value.array if isinstance(value, TensorLiteral) else store.array(value)
+    array = constant_array(constant.result(), store)
+    assert array is not None, f"{constant} is a constant"
+    return array
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +125,13 @@ class Products:
         return None if node in self.results else user
 
     def epilogue(self, product: StoredProduct) -> Iterator[Node]:
-        """Elementwise ops that follow, one after the other, in the product's shape."""
+        """Elementwise ops that follow, one after the other, in the product's shape: no more of them
+        than a kernel has."""
         shape = product.dot.result().tensor.shape
         user = self.only_user(product.dot)
-        while user is not None and _is_elementwise(user, shape):
+        for _ in range(MOST_OPS):
+            if user is None or not _is_elementwise(user, shape):
+                return
             yield user
             user = self.only_user(user)
 

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
+from anyshape.analysis.reduced_axes import reduced_axes
 from anyshape.families.body import LOOPS, Body
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Refusal
 from anyshape.ir.types import Shape
-from anyshape.ops.compound import NormAttrs
 from anyshape.ops.known import BROADCAST, RESHAPE, TAKE_ALONG, TRANSPOSE
 from anyshape.ops.movement import AxisAttrs
 from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
@@ -93,22 +93,8 @@ class InRows(NamedTuple):
 
 def space_of(node: Node) -> RowSpace | None:
     """The rows of a reduction, or of a compound that is made of some; other ops have none."""
-    axes = _reduced_axes(node)
+    axes = reduced_axes(node)
     return RowSpace(node.operands[0].tensor.shape, axes) if axes is not None else None
-
-
-def _reduced_axes(node: Node) -> frozenset[int] | None:
-    match node.attrs:
-        case ReduceAttrs(axes=axes) if node.op.has(Trait.REDUCTION):
-            return frozenset(axes)
-        case ArgReduceAttrs(axis=axis):
-            return frozenset({axis})
-        case NormAttrs(axis=axis):
-            return frozenset(range(axis, node.operands[0].tensor.rank))
-        case AxisAttrs(axis=axis) if node.op.has(Trait.ROWWISE):
-            return frozenset({axis})
-        case _:
-            return None
 
 
 def rows_of(nodes: Iterable[Node]) -> dict[Node, InRows]:
