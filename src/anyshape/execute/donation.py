@@ -25,8 +25,9 @@ def donated_inputs(graph: Graph, names: Sequence[str]) -> frozenset[int]:
 
 def binding_plan(graph: Graph, donation: Donation) -> BindingPlan:
     """How the sizes of a caller's arrays give the binding of the compiled graph."""
+    numbers = {name: number for number, name in enumerate(graph.inputs)}
     inputs = [
-        (f"input '{name}'", donation.as_given(graph.inputs.index(name), type_.shape))
+        (f"input '{name}'", donation.as_given(numbers[name], type_.shape))
         for name, type_ in declared_inputs(graph)
     ]
     return BindingPlan.make(inputs, entry_facts(graph), graph.body.born)

@@ -47,8 +47,9 @@ class Refine:
         self, graph: Graph, steps: Sequence[Refinement], ctx: PassContext, refused: str = ""
     ) -> None:
         nodes = graph.nodes()
+        first = {symbol: node for node in reversed(nodes) for symbol in node.symbols}
         for step in steps:
-            node = next((n for n in nodes if step.symbol in n.symbols), nodes[0])
+            node = first.get(step.symbol, nodes[0])
             ctx.decisions.record(Decision(self.name, not refused, f"{step}{refused}", node))
 
 

@@ -10,13 +10,16 @@ from collections.abc import Mapping
 
 from anyshape.sym import Answer, Dim, Equal, Facts, FactScope
 
+MOST = 32
+"""Sizes that are compared, each with all others. Facts of this kind are few where there are any."""
+
 
 def one_dim_each(sizes: Mapping[int, Dim], facts: Facts) -> dict[int, Dim]:
     """The sizes, with the first of several equal ones in place of each."""
     equalities = [f.predicate for f in facts.facts if isinstance(f.predicate, Equal)]
     symbols = frozenset(symbol for equal in equalities for symbol in equal.symbols)
     concerned = {size for size in sizes.values() if size.symbols & symbols}
-    if len(concerned) < 2:
+    if not 2 <= len(concerned) <= MOST:
         return dict(sizes)
     scope = FactScope.of(facts)
     first: dict[Dim, Dim] = {}
