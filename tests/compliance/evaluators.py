@@ -93,7 +93,19 @@ def stepwise(graph: Graph) -> Executable:
 
 
 ON_THE_HOST = frozenset(
-    {"nonzero", "cond", "while", "scan", "token", "entropy", "staged", "torch_call", "torch_effect"}
+    {
+        "nonzero",
+        "prefix",
+        "late_size",
+        "cond",
+        "while",
+        "scan",
+        "token",
+        "entropy",
+        "staged",
+        "torch_call",
+        "torch_effect",
+    }
 )
 """Ops in whose cases something has no native form: `strict` refuses it by name."""
 

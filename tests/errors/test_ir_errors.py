@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from tests.errors.messages import message_of
 
-import anyshape.ops  # noqa: F401  fills the registry
+import anyshape as ash
 from anyshape.base import errors
 from anyshape.base.errors import (
     AnyshapeError,
@@ -27,6 +28,7 @@ from anyshape.base.errors import (
     EvaluationError,
     FactConflictError,
     FactViolationError,
+    LateSizeError,
     OperandError,
     RankMismatchError,
     RequirementError,
@@ -305,6 +307,53 @@ def test_an_index_out_of_range() -> None:
     gather = parse(text, file="model.ash")
     assert message_of(EvaluationError, lambda: evaluate(gather, ones(3), np.array([1, 5]))) == (
         "gather (model.ash:2): index 5 is outside 0..2\nfix: pass values that 'gather' takes"
+    )
+
+
+BORN = """graph g(count: i64[1], size: i64[], x: f32[n]) -> (f32[k], bool[m, 0]) {
+  %0 = prefix(count, x) late [k <= n]
+  %1 = late_size(size) late [m]
+  return %0, %1
+}
+"""
+
+
+@pytest.mark.parametrize("executor", ["reference", "native"])
+def test_a_computed_size_that_no_axis_can_have(executor: Any) -> None:
+    born = ash.compile(parse(BORN, file="model.ash"), executor=executor)
+    for count in (-1, 4):
+        given = np.array([count]), np.array(1), ones(3)
+        assert message_of(LateSizeError, partial(born, *given)) == (
+            f"prefix (model.ash:2): the computed size is {count}, expected 0 to 3\n"
+            "fix: pass values for which the computed size is one, or clip it in the model"
+        )
+    assert message_of(LateSizeError, lambda: born(np.array([3]), np.array(-2), ones(3))) == (
+        "late_size (model.ash:3): the computed size is -2, expected 0 or more\n"
+        "fix: pass values for which the computed size is one, or clip it in the model"
+    )
+    assert [part.shape for part in born(np.array([3]), np.array(0), ones(3))] == [(3,), (0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("types", "problem"),
+    [
+        ((i64[1],), "there is no value to take rows of"),
+        ((i64[1], f32[()]), "a value has rank 0, and no rows"),
+        ((i64[()], f32["n"]), "count has rank 0, expected 1"),
+    ],
+)
+def test_operands_of_prefix(types: Any, problem: str) -> None:
+    assert message_of(OperandError, lambda: graph(*types, op="prefix")) == (
+        f"prefix: {problem}\nfix: call it as prefix(count, values*)"
+    )
+
+
+def test_operands_of_late_size() -> None:
+    assert message_of(OperandError, lambda: graph(i64["n"], op="late_size")) == (
+        "late_size: value has rank 1, expected 0\nfix: call it as late_size(value)"
+    )
+    assert message_of(DTypeError, lambda: graph(f32["n"], f32["n"], op="prefix")) == (
+        "prefix (count): expected i64, got f32\nfix: cast explicitly"
     )
 
 

@@ -9,7 +9,8 @@ import torch
 from tests.compliance.case import Collection, Rng, emit
 from tests.compliance.expect import as_torch
 
-from anyshape.ir import DType
+from anyshape.ir import DType, lookup
+from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.types import ALL_DTYPES
 
 CASES = Collection()
@@ -38,4 +39,53 @@ CASES.add(
     "nonzero", "twice, and what follows", ("f32[seq//2 + 1]", "f32[seq]"),
     lambda b, x, y: b.emit("concat", b.emit("nonzero", x), b.emit("nonzero", y), axis=0),
     ("i64[?0 + ?1, 1]",), lambda x, y: np.concatenate([_found(x), _found(y)]), fill=None,
+)  # fmt: skip
+
+
+def _count_and_rows(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> list[Any]:
+    """A count that the rows allow, and the rows."""
+    rows = [
+        rng.integers(0, 2, shape).astype(dtype.numpy)
+        for shape, dtype in zip(shapes[1:], dtypes[1:], strict=True)
+    ]
+    return [rng.integers(0, shapes[1][0] + 1, 1), *rows]
+
+
+for _dtype in ALL_DTYPES:
+    CASES.add(
+        "prefix", str(_dtype), ("i64[1]", f"{_dtype}[seq, 3]"), emit("prefix"),
+        (f"{_dtype}[?0, 3]",),
+        lambda count, x: x[: int(count[0])], fill=_count_and_rows,
+    )  # fmt: skip
+CASES.add(
+    "prefix", "of several, and what follows", ("i64[1]", "f32[seq]", "i64[seq, batch]"),
+    lambda b, *operands: [
+        b.emit("neg", value)
+        for value in b.node(lookup("prefix"), operands, NO_ATTRS).results
+    ],
+    ("f32[?0]", "i64[?0, batch]"),
+    lambda count, x, y: (-x[: int(count[0])], -y[: int(count[0])]), fill=_count_and_rows,
+)  # fmt: skip
+CASES.add(
+    "prefix", "sizes that must be equal", ("i64[1]", "f32[batch]", "i64[2*seq]"),
+    lambda b, *operands: b.node(lookup("prefix"), operands, NO_ATTRS).results,
+    ("f32[?0]", "i64[?0]"), lambda count, x, y: (x[: int(count[0])], y[: int(count[0])]),
+    facts=("batch == 2*seq",), fill=_count_and_rows,
+)  # fmt: skip
+
+
+def _size(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> list[Any]:
+    return [np.array(rng.integers(0, 20)), *(np.ones(shape, np.float32) for shape in shapes[1:])]
+
+
+CASES.add(
+    "late_size", "and what has it", ("i64[]", "f32[seq]"),
+    lambda b, size, x: b.emit(
+        "broadcast", x, shape=(b.emit("late_size", size).tensor.shape[0], x.tensor.shape[0])
+    ),
+    ("f32[?0, seq]",), lambda size, x: np.tile(x, (int(size), 1)), fill=_size,
+)  # fmt: skip
+CASES.add(
+    "late_size", "alone", ("i64[]",), emit("late_size"), ("bool[?0, 0]",),
+    lambda size: np.zeros((int(size), 0), np.bool_), fill=_size,
 )  # fmt: skip

@@ -120,6 +120,25 @@ class EvaluationError(AnyshapeError):
         )
 
 
+class LateSizeError(EvaluationError):
+    """A size that the graph computed for a late axis, and that the axis cannot have."""
+
+    def __init__(
+        self, op: str, size: int, upper: int | None, location: Location | None = None
+    ) -> None:
+        bound = "0 or more" if upper is None else f"0 to {upper}"
+        super().__init__(op, f"the computed size is {size}, expected {bound}", location)
+        self.args = (op, size, upper)
+        self.size = size
+        self.upper = upper  # the greatest size there is, if any
+
+    def message(self) -> str:
+        return joined(
+            f"{self.op}{at(self.location)}: {self.problem}",
+            "fix: pass values for which the computed size is one, or clip it in the model",
+        )
+
+
 class HostResultError(EvaluationError):
     """An op of torch whose results are others at these sizes than its meta kernel says."""
 
