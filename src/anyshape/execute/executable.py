@@ -27,7 +27,7 @@ from anyshape.ir.types import TensorType
 from anyshape.observe.explain import Explanation
 from anyshape.ops.torch_call import op_name
 from anyshape.passes import PassReport
-from anyshape.passes.native_forms import host_nodes
+from anyshape.passes.native_forms import called_back
 from anyshape.runtime.failures import (
     MemoryRefusedError,
     OutputUnfitError,
@@ -260,9 +260,9 @@ class Executable(NotPickled):
         return self.capabilities.specializations and not self.axes
 
     def _host_ops(self) -> tuple[tuple[str, int], ...]:
-        """Ops that a compiled graph leaves to the host."""
+        """Ops that a compiled graph leaves to Python."""
         compiled = self.graph is not self.source
-        nodes = host_nodes(self.graph.body) if compiled else ()
+        nodes = called_back(self.graph.body) if compiled else ()
         return tuple(sorted(Counter(op_name(node) for node in nodes).items()))
 
 

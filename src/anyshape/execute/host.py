@@ -1,9 +1,11 @@
-"""The executor of graphs with host nodes: native segments, and the host nodes between them.
+"""The executor of divided graphs: native segments, and the nodes between them.
 
-A host node means what its reference computes. Its regions are plans as well, so `cond` runs one
-branch, and a loop runs native code in each iteration; nothing is compiled after level 1. Facts are
-checked as soon as their sizes are known: natively where the inputs decide them, here where a host
-node does.
+A call is one native run (`course.py`): branches, loops and sizes that data decide need no Python,
+and other host nodes are called back, each to compute what its reference does. Nothing is compiled
+after level 1.
+
+The same plan can be walked in Python: one step at a time, for those who want to look in between,
+and for programs that are not machine code. Facts are checked as soon as their sizes are known.
 """
 
 from __future__ import annotations
@@ -17,7 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from anyshape.base.errors import AnyshapeError, FactViolationError, UnsupportedError, VerifyError
+from anyshape.base.errors import (
+    AnyshapeError,
+    BindingNamesError,
+    FactViolationError,
+    UnsupportedError,
+    VerifyError,
+)
+from anyshape.execute.course_calls import NativeCourse
 from anyshape.execute.executor import (
     ExecutableMemory,
     Executor,
@@ -29,6 +38,7 @@ from anyshape.execute.executor import (
 )
 from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.memory_limits import arrays_of_numpy
+from anyshape.execute.native import NativeExecutor
 from anyshape.execute.regions import HostStep, RegionPlan, SegmentStep, Step
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy
@@ -39,7 +49,7 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array, TensorType
 from anyshape.observe.explain import KernelSummary
 from anyshape.ops.torch_call import op_name
-from anyshape.passes.native_forms import host_nodes
+from anyshape.passes.native_forms import called_back
 from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
@@ -65,6 +75,7 @@ class HostExecutor:
         self._bindings = entry_plan(graph)
         self._interpreter = Interpreter(graph.weights, graph.locations)
         self._counter = RunCounter()
+        self.course = NativeCourse.of(graph, plan, self._run_host)
         self._takes = tuple(isinstance(type_, TensorType) for type_ in graph.body.params)
         typed = zip(plan.results, graph.results, strict=True)
         self._results = tuple(s for s, value in typed if isinstance(value.type, TensorType))
@@ -80,6 +91,8 @@ class HostExecutor:
 
         Nothing is written into `out`: only the run shows which values are the results.
         """
+        if self.course is not None:
+            return self.course.run(arrays, limits)
         entered = _run(self.entry, arrays, limits)  # first of all: it checks the inputs
         inputs, values, sizes = self._enter(arrays, entered)
         with arrays_of_numpy():
@@ -119,17 +132,21 @@ class HostExecutor:
                 results = _run_segment(step, values, sizes, limits)
             else:
                 limits.check()
-                results = self._run_host(step, values, sizes, limits)
+                operands = [values[slot] for slot in step.operands]
+                results = self._run_host(step, operands, sizes, limits)
             _store(step, results, values)
 
     def _run_host(
-        self, step: HostStep, values: list[Array], sizes: Sizes, limits: RunLimits = UNLIMITED
+        self,
+        step: HostStep,
+        operands: Sequence[Array],
+        sizes: Sizes,
+        limits: RunLimits = UNLIMITED,
     ) -> tuple[Array, ...]:
         def run(index: int, args: Sequence[Array], inner: Sizes) -> tuple[Array, ...]:
             return self._region(step.regions[index], args, inner, limits)
 
-        operands = tuple(values[slot] for slot in step.operands)
-        results = self._interpreter.apply(step.node, operands, sizes, run)
+        results = self._interpreter.apply(step.node, tuple(operands), sizes, run)
         check_facts(step.facts, sizes)
         return results
 
@@ -147,7 +164,7 @@ class HostExecutor:
         if isinstance(step, SegmentStep):
             return (yield from step.executor.steps(_arguments(step, values, sizes)))
         started = perf_counter_ns()
-        results = self._run_host(step, values, sizes)
+        results = self._run_host(step, [values[slot] for slot in step.operands], sizes)
         spent = perf_counter_ns() - started
         yield StepRun(0, op_name(step.node), step.node, spent, tuple(map(np.array, results)))
         return results
@@ -160,28 +177,50 @@ class HostExecutor:
         return tuple(step.executor for step in self.plan.segments)
 
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:
-        """Of the entry: the other segments depend on sizes that host nodes compute."""
-        return self.entry.specialize(sizes)
+        """Of the entry, and of all segments whose sizes are known then: those that the graph bears
+        may be given as well, as what they might be."""
+        entry, *others = self.plan.segments
+        late = frozenset[str]().union(*(segment.axes for segment in others)) - entry.axes
+        unknown = sorted(sizes.keys() - entry.axes - late)
+        if unknown:
+            raise BindingNamesError([], unknown, (*sorted(entry.axes), *sorted(late)))
+        first = self.entry.specialize({axis: sizes[axis] for axis in sizes if axis in entry.axes})
+        known = {**first.binding, **sizes}
+        ready = [segment for segment in others if segment.axes <= known.keys()]
+        waiting = [tuple(sorted(s.axes - known.keys())) for s in others if s not in ready]
+        return first.followed_by(list(_specialized(ready, known)), waiting)
 
     def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:
         """Of the entry; other segments have told theirs."""
         return self.entry.beyond_limit(failure)
 
     def reserve(self, sizes: Mapping[str, int]) -> None:
-        """For each segment whose sizes follow from the binding: not for those that wait for a size
-        that a host node computes, nor for branches that this binding cannot take. What host nodes
-        need themselves is NumPy's, and is not reserved."""
-        self.entry.reserve(sizes)
-        known = self.entry.specialize(sizes).binding
-        _, *others = self.plan.segments
-        for segment in others:
+        """For each segment whose sizes follow from the binding, or were given as what they might
+        be: not for those that wait for others, nor for branches that this binding cannot take.
+        What host nodes need themselves is NumPy's, and is not reserved."""
+        whole = self.specialize(sizes)
+        if self.course is not None:
+            parts = (whole, *whole.segments)
+            self.course.reserve(max(part.memory().arena for part in parts))
+        known = {**whole.binding, **sizes}
+        for segment in self.plan.segments:
             if segment.axes <= known.keys():
                 with suppress(FactViolationError):  # of a branch; the entry checks those of all
-                    segment.executor.reserve({axis: known[axis] for axis in segment.axes})
+                    self._reserve(segment, {axis: known[axis] for axis in segment.axes})
+
+    def _reserve(self, segment: SegmentStep, sizes: Mapping[str, int]) -> None:
+        """In a course, all take turns in one arena."""
+        executor = segment.executor
+        if self.course is not None and isinstance(executor, NativeExecutor):
+            executor.reserve_results(sizes)
+        else:
+            executor.reserve(sizes)
 
     def trim(self) -> None:
         for segment in self.segments:
             segment.trim()
+        if self.course is not None:
+            self.course.trim()
 
     def bindings_seen(self) -> Sequence[Mapping[str, int]]:
         """Of the inputs: sizes that host nodes compute are no axes of callers."""
@@ -189,12 +228,19 @@ class HostExecutor:
 
     def metrics(self) -> Metrics:
         """Counters of all segments together; runs are those of the whole graph."""
-        of_segments = zip(*(segment.metrics() for segment in self.segments), strict=True)
-        return Metrics(*map(sum, of_segments))._replace(runs=self._counter.runs)
+        every = [segment.metrics() for segment in self.segments]
+        total = Metrics(*map(sum, zip(*every, strict=True)))
+        if self.course is None:
+            return total._replace(runs=self._counter.runs)
+        idle = total.idle_arena_bytes + self.course.idle_arena_bytes
+        return total._replace(runs=every[0].runs, idle_arena_bytes=idle)
 
     def memory(self) -> ExecutableMemory:
-        """What all segments hold; weights that they share, once."""
-        return memory_together(self.segments)
+        """What all segments hold, and the arena that they take turns in; weights that they share,
+        once."""
+        held = memory_together(self.segments)
+        arenas = self.course.idle_arena_bytes if self.course is not None else 0
+        return held._replace(idle_arenas=held.idle_arenas + arenas)
 
     @property
     def weights(self) -> Mapping[int, int]:
@@ -213,6 +259,15 @@ class HostExecutor:
     def decisions(self) -> tuple[Decision, ...]:
         """Of all segments: what each of them holds is its own."""
         return tuple(decision for segment in self.segments for decision in segment.decisions())
+
+
+def _specialized(
+    segments: Sequence[SegmentStep], known: Mapping[str, int]
+) -> Iterator[Specialization]:
+    """But not of branches that these sizes cannot take: the entry checks the facts of all."""
+    for segment in segments:
+        with suppress(FactViolationError):
+            yield segment.executor.specialize({axis: known[axis] for axis in segment.axes})
 
 
 def _numbered(steps: Steps, numbers: Iterator[int]) -> Steps:
@@ -273,9 +328,9 @@ def _owned(results: Sequence[Array], lent: Sequence[Array]) -> tuple[Array, ...]
 
 
 def refuse_host_nodes(graph: Graph) -> None:
-    """For `strict`: names every host node, with how often and where it occurs."""
+    """For `strict`: names every node that Python computes, with how often and where it occurs."""
     places: dict[str, list[str]] = {}
-    for node in host_nodes(graph.body):
+    for node in called_back(graph.body):
         places.setdefault(op_name(node), []).append(str(graph.locations.of(node) or ""))
     if places:
         raise UnsupportedError(places)

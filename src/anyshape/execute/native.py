@@ -50,10 +50,10 @@ class NativeExecutor:
         self.plan = plan
         self.linked = linked
         self.bindings = bindings
-        self._symbols = [step.affine.symbol for step in bindings.steps]
-        self._repeats = _repeats(plan.graph)
+        self.symbols = [step.affine.symbol for step in bindings.steps]
+        self.output_numbers = _repeats(plan.graph)  # of each result; empty if each is one output
         # Without repeats it is the runtime's own function: one more Python call would be felt.
-        self.run: Run = self._run_repeated if self._repeats else linked.program.run
+        self.run: Run = self._run_repeated if self.output_numbers else linked.program.run
 
     def _run_repeated(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
         return self.results(self.linked.program.run(arrays))
@@ -66,19 +66,21 @@ class NativeExecutor:
 
     def outputs_in(self, out: Out | None) -> Out | None:
         """For each output of the program the array of the first result that it is."""
-        if out is None or not self._repeats:
+        if out is None or not self.output_numbers:
             return out
-        firsts = (self._repeats.index(number) for number in range(len(set(self._repeats))))
+        firsts = (
+            self.output_numbers.index(number) for number in range(len(set(self.output_numbers)))
+        )
         return [out[result] for result in firsts]
 
     def results(self, outputs: tuple[Array, ...]) -> tuple[Array, ...]:
         """From the program's outputs: one that is returned twice is copied, as results may not
         share memory."""
-        if not self._repeats:
+        if not self.output_numbers:
             return outputs
         seen: set[int] = set()
         results: list[Array] = []
-        for number in self._repeats:
+        for number in self.output_numbers:
             again = number in seen  # an array of the caller's, maybe, which was donated
             results.append(np.array(as_numpy(outputs[number])) if again else outputs[number])
             seen.add(number)
@@ -88,17 +90,21 @@ class NativeExecutor:
 
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:
         native = self._at(sizes, self.linked.program.specialize)
-        return Specialization(self.plan, self._symbols, native)
+        return Specialization(self.plan, self.symbols, native)
 
     def reserve(self, sizes: Mapping[str, int]) -> None:
         self._at(sizes, self.linked.program.reserve)
 
+    def reserve_results(self, sizes: Mapping[str, int]) -> None:
+        """Memory for the results alone: where programs share an arena, it is not this one's."""
+        self._at(sizes, self.linked.program.reserve_outputs)
+
     def _at(self, sizes: Mapping[str, int], act: Callable[[Sequence[int]], T]) -> T:
         """What `act` does with the binding; what it refuses, in the words of the model."""
-        binding = complete_binding(self._symbols, sizes, self.plan.graph)
+        binding = complete_binding(self.symbols, sizes, self.plan.graph)
         self.bindings.check(binding)
         try:
-            return act([binding[symbol] for symbol in self._symbols])
+            return act([binding[symbol] for symbol in self.symbols])
         except MemoryRefusedError as failure:
             raise self.beyond_limit(failure) from None
         except RuntimeFailure as failure:
@@ -109,7 +115,7 @@ class NativeExecutor:
         self, failure: MemoryRefusedError
     ) -> MemoryLimitError | InsufficientMemoryError:
         program, name = self.linked.program, self.plan.graph.name
-        return memory_error(failure, name, self._symbols, program)
+        return memory_error(failure, name, self.symbols, program)
 
     def trim(self) -> None:
         self.linked.program.trim()
@@ -138,7 +144,7 @@ class NativeExecutor:
         return self.linked.program.metrics()
 
     def bindings_seen(self) -> Sequence[Mapping[str, int]]:
-        names = [symbol.name for symbol in self._symbols]
+        names = [symbol.name for symbol in self.symbols]
         return [dict(zip(names, sizes, strict=True)) for sizes in self.linked.program.bindings()]
 
     @property

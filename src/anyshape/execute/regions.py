@@ -15,17 +15,22 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
 from itertools import count
 
+import numpy as np
+
 from anyshape.execute.executor import Executor
+from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.graph import Graph
 from anyshape.ir.inputs import entry_plan
 from anyshape.ir.interpret import TOKEN_VALUE
 from anyshape.ir.literal import TensorLiteral
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, param_index
-from anyshape.ir.types import Array, TensorType, bool_
-from anyshape.ops.known import SEGMENT
+from anyshape.ir.opdef import PARAM, lookup, param_index
+from anyshape.ir.types import Array, Shape, TensorType, Type, bool_
+from anyshape.ops.control import ScanAttrs
+from anyshape.ops.known import CONSTANT, KERNEL, SEGMENT
+from anyshape.ops.movement import ShapeAttrs
 from anyshape.ops.source import ConstantAttrs
-from anyshape.passes.native_forms import is_source
+from anyshape.passes.native_forms import is_alias, is_source
 from anyshape.passes.segments import facts_inside, tensor_params
 from anyshape.sym import Dim, Fact, Facts, Symbol
 
@@ -46,8 +51,16 @@ class SegmentStep:
 
 
 @dataclass(frozen=True, slots=True)
+class SizeProgram:
+    """A program that takes nothing but sizes, those of `symbols`."""
+
+    executor: Executor
+    symbols: tuple[Symbol, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HostStep:
-    """A node that its reference computes. `facts` are decided by the sizes that it bears."""
+    """A node between segments. `facts` are decided by the sizes that it bears."""
 
     node: Node
     regions: tuple[RegionPlan, ...]
@@ -55,6 +68,8 @@ class HostStep:
     results: tuple[int, ...]
     facts: tuple[Fact, ...]
     over: tuple[int, ...] = ()
+    check: SizeProgram | None = None  # of the facts
+    shapes: SizeProgram | None = None  # of an alias: its own; of a scan: its length, its sequences
 
 
 Step = SegmentStep | HostStep
@@ -70,6 +85,8 @@ class RegionPlan:
     steps: tuple[Step, ...]
     computed: int  # how many slots the steps fill
     results: tuple[int, ...]
+    types: tuple[Type, ...]  # by slot
+    check: SizeProgram | None = None  # of the facts; the entry has those of a graph
 
     @property
     def segments(self) -> Iterator[SegmentStep]:
@@ -116,7 +133,22 @@ class _Planner:
         fixed = len(self.region.params) + len(constants)
         computed = next(self.numbers) - fixed
         ending = tuple(_with_endings(steps, {*results, *range(fixed)}))
-        return RegionPlan(tuple(_shown(self.region)), facts, constants, ending, computed, results)
+        inner = self.region is not self.graph.body
+        return RegionPlan(
+            tuple(_shown(self.region)),
+            facts,
+            constants,
+            ending,
+            computed,
+            results,
+            self._types(),
+            self._check(facts) if inner else None,
+        )
+
+    def _types(self) -> tuple[Type, ...]:
+        by_slot = dict(enumerate(self.region.params))
+        by_slot |= {slot: value.type for value, slot in self.slots.items()}
+        return tuple(by_slot[slot] for slot in range(len(by_slot)))
 
     def _constant(self, node: Node) -> Array:
         """The array of a constant, or what stands for a token."""
@@ -174,7 +206,38 @@ class _Planner:
         operands = self._operands(node)
         self.unknown.difference_update(late.symbol for late in node.late)
         facts = self._decided() if node.late else ()
-        return HostStep(node, inner, operands, self._results(node), facts)
+        results = self._results(node)
+        check, shapes = self._check(facts), self._shapes(node)
+        return HostStep(node, inner, operands, results, facts, (), check, shapes)
+
+    # --- programs of sizes --------------------------------------------------------------------
+
+    def _check(self, facts: tuple[Fact, ...]) -> SizeProgram | None:
+        if not facts:
+            return None
+        symbols = frozenset[Symbol]().union(*(fact.predicate.symbols for fact in facts))
+        return self._of_sizes(symbols, (), Facts(_about(self.facts, symbols).axes, facts))
+
+    def _shapes(self, node: Node) -> SizeProgram | None:
+        """Tells shapes, each as that of a value with one axis more, which has no elements."""
+        shapes = [value.tensor.shape for value in node.results] if is_alias(node) else []
+        if isinstance(node.attrs, ScanAttrs):
+            stacked = node.results[node.attrs.carried :]
+            shapes = [(node.attrs.length,), *(value.tensor.shape for value in stacked)]
+        if not shapes:
+            return None
+        symbols = frozenset[Symbol]().union(*(dim.symbols for shape in shapes for dim in shape))
+        return self._of_sizes(symbols, tuple(map(_empty, shapes)), _about(self.facts, symbols))
+
+    def _of_sizes(
+        self, symbols: Set[Symbol], results: tuple[Value, ...], facts: Facts
+    ) -> SizeProgram:
+        told = tuple(sorted(symbols, key=str))
+        params = tuple(bool_[Dim.of(symbol), 0] for symbol in told)
+        names = tuple(f"size {symbol}" for symbol in told)
+        body = Region(params, results, facts)
+        graph = replace(self.graph, inputs=names, body=body, declared=None)
+        return SizeProgram(self.compile_program(graph), told)
 
     def _inner_plan(self, region: Region) -> RegionPlan:
         return _Planner(self.graph, region, self.facts, self.compile_program).plan()
@@ -186,6 +249,16 @@ class _Planner:
         results = node.results if node else ()
         self.slots.update((value, next(self.numbers)) for value in results)
         return tuple(self.slots[value] for value in results)
+
+
+def _empty(shape: Shape) -> Value:
+    """A kernel without work: its result has this shape and one axis more, of size 0."""
+    type_ = bool_[(*shape, 0)]
+    literal = TensorLiteral.of(np.zeros((), np.bool_))
+    zero = Node.make(CONSTANT, (), ConstantAttrs(literal), (literal.type,)).result()
+    filled = Node.make(lookup("broadcast"), (zero,), ShapeAttrs(type_.shape), (type_,))
+    body = Region((), (filled.result(),), Facts())
+    return Node.make(KERNEL, (), NO_ATTRS, (type_,), (body,)).result()
 
 
 def _axes(graph: Graph) -> frozenset[str]:

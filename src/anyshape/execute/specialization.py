@@ -7,6 +7,7 @@ its face: the numbers are the runtime's, the names and shapes come from the plan
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 from anyshape.execute.reports import (
     CONSTANT,
@@ -37,6 +38,19 @@ class Specialization:
         self._plan = plan
         self._sizes = dict(zip(symbols, native.symbols, strict=True))
         self._native = native
+        self.segments: tuple[Specialization, ...] = ()
+        """In a graph whose sizes are born while it runs: of the segments behind this one whose
+        sizes are known, or were given as what they might be."""
+        self.waiting: tuple[tuple[str, ...], ...] = ()
+        """Of each segment that waits for sizes, their axes."""
+
+    def followed_by(
+        self, segments: Sequence[Specialization], waiting: Sequence[tuple[str, ...]]
+    ) -> Specialization:
+        """The same, with what is known of the segments behind it."""
+        whole = copy(self)
+        whole.segments, whole.waiting = tuple(segments), tuple(waiting)
+        return whole
 
     @property
     def binding(self) -> dict[str, int]:
@@ -81,6 +95,8 @@ class Specialization:
                 f"{self._plan.graph.name} at {sizes or 'its one shape'}: {steps} on {threads}",
                 *step_table(self.steps),
                 f"  memory: {self.memory()}",
+                *(f"then {segment.as_text()}" for segment in self.segments),
+                *(f"then a segment that waits for {', '.join(axes)}" for axes in self.waiting),
             ]
         )
 

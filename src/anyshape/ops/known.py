@@ -11,6 +11,7 @@ from anyshape.ops import (
     elementwise,
     indexing,
     kernel,
+    late,
     movement,
     parts,
     random,
@@ -34,12 +35,15 @@ GE: Final = elementwise.ge
 GROUPED_DOT: Final = dot.grouped_dot
 IOTA: Final = source.iota
 KERNEL: Final = kernel.kernel
+LATE_SIZE: Final = late.late_size
 LE: Final = elementwise.le
 LOGICAL_AND: Final = elementwise.logical_and
 MEAN: Final = reduce.mean
 MUL: Final = elementwise.mul
+PREFIX: Final = late.prefix
 RESHAPE: Final = movement.reshape
 SCATTER_ALONG: Final = scatter.scatter_along
+SCAN: Final = control.scan
 SEGMENT: Final = kernel.segment
 SLICE: Final = movement.slice_
 SORT_PARTS: Final = sort.sort_parts
@@ -48,3 +52,4 @@ SUM: Final = reduce.sum_
 TAKE_ALONG: Final = indexing.take_along
 TOKEN: Final = random.token
 TRANSPOSE: Final = movement.transpose
+WHILE: Final = control.while_

@@ -9,9 +9,23 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import PARAM, Trait
 from anyshape.ir.types import TensorType
-from anyshape.ops.known import APPEND, CONSTANT, KERNEL, SEGMENT, TOKEN
+from anyshape.ops.known import (
+    APPEND,
+    COND,
+    CONSTANT,
+    KERNEL,
+    LATE_SIZE,
+    PREFIX,
+    SCAN,
+    SEGMENT,
+    TOKEN,
+    WHILE,
+)
 
 MAP = frozenset({Trait.ELEMENTWISE, Trait.INDEXED})
+
+STEPS = frozenset({COND, WHILE, SCAN, PREFIX, LATE_SIZE})
+"""Ops between segments that the runtime does by itself; others are called back."""
 
 GATHERED = frozenset({KERNEL, SEGMENT, APPEND})
 """Ops that stand for what is native already."""
@@ -62,6 +76,11 @@ def host_nodes(region: Region) -> Iterator[Node]:
         yield node
         for inner in node.regions:
             yield from host_nodes(inner)
+
+
+def called_back(region: Region) -> Iterator[Node]:
+    """The host nodes that Python computes, in the middle of a run."""
+    return (node for node in host_nodes(region) if node.op not in STEPS)
 
 
 def runs_whole(graph: Graph) -> bool:

@@ -26,7 +26,7 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import TensorType, Type
 from anyshape.ops.known import CONSTANT
 from anyshape.passes.infra import Pass, PassContext
-from anyshape.passes.native_forms import GATHERED, is_alias, is_host, runs_whole
+from anyshape.passes.native_forms import GATHERED, STEPS, is_alias, is_host, runs_whole
 from anyshape.sym import Dim, Fact, Facts, LessEqual, Origin
 
 
@@ -69,8 +69,9 @@ class Segments:
     def _divided(self, graph: Graph, division: _Division, facts: Facts, ctx: PassContext) -> Region:
         """The region of a division; `facts` are all that hold in it."""
         for node in filter(is_host, division.order):
-            place = graph.locations.of(node)
-            ctx.decisions.record(Decision(self.name, False, "it has no native form", node, place))
+            if node.op not in STEPS:
+                place, why = graph.locations.of(node), "it has no native form"
+                ctx.decisions.record(Decision(self.name, False, why, node, place))
             inner = (self._inner(graph, region, facts, ctx) for region in node.regions)
             division.regions[node] = tuple(inner)
         return division.region()

@@ -1,12 +1,12 @@
 # The native library, csrc/bind/bindings.cpp. Other layers use the typed face in anyshape.runtime.
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshape.program import ProgramDescription
+from anyshape.program import CourseDescription, ProgramDescription
 from anyshape.runtime.machine import VectorIsa
 from anyshape.runtime.options import RunOptions
 
@@ -58,12 +58,33 @@ class Program:
     def first_word(self, inputs: Sequence[object], /) -> int: ...
     def specialize(self, symbols: list[int], /) -> Specialization: ...
     def planned_bytes(self, symbols: list[int], /) -> int: ...
-    def reserve(self, symbols: list[int], /) -> None: ...
+    def reserve(self, symbols: list[int], arena: bool = True) -> None: ...
     def trim(self) -> None: ...
     def metrics(self) -> dict[str, int]: ...
     def bindings(self) -> list[list[int]]: ...
     @property
     def threads(self) -> int: ...
+
+class Course:
+    def __init__(
+        self,
+        description: CourseDescription,
+        programs: tuple[Program, ...],
+        host: Callable[[int, list[NDArray[Any]], tuple[int, ...]], Sequence[NDArray[Any]]],
+        keep: object,
+    ) -> None: ...
+    def run(self, inputs: Sequence[object], /) -> tuple[NDArray[Any], ...]: ...
+    def run_within(
+        self,
+        inputs: Sequence[object],
+        deadline: int | None,
+        cancellation: Cancellation | None,
+        memory_limit: int | None,
+    ) -> tuple[NDArray[Any], ...]: ...
+    def reserve(self, bytes: int, /) -> None: ...
+    def trim(self) -> None: ...
+    @property
+    def idle_arena_bytes(self) -> int: ...
 
 class Specialization:
     @property

@@ -28,11 +28,15 @@ __all__ = [
     "OutputUnfitError",
     "RuntimeFailure",
     "StoppedError",
+    "UnfitSizeError",
 ]
 
 
 class RuntimeFailure(AnyshapeError):  # noqa: N818 - the base of errors, never raised itself
     """Base of everything below."""
+
+    segment: tuple[int, tuple[int, ...]] | None = None
+    """In a course: which program it was, and the sizes of all its inputs; None for the entry."""
 
 
 class MalformedProgramError(RuntimeFailure, ValueError):
@@ -75,6 +79,20 @@ class ImpossibleSizeError(RuntimeFailure):
 
     def message(self) -> str:
         return f"impossible {self.subject}: {self.value}"
+
+
+class UnfitSizeError(RuntimeFailure):
+    """In a course: a number that was to become a size is below 0, or more than there are rows."""
+
+    def __init__(self, number: int, size: int, rows: int | None) -> None:
+        super().__init__(number, size, rows)
+        self.number = number  # of the step
+        self.size = size
+        self.rows = rows
+
+    def message(self) -> str:
+        bound = "0 or more" if self.rows is None else f"0 to {self.rows}"
+        return f"step {self.number} computed the size {self.size}, expected {bound}"
 
 
 class StoppedError(RuntimeFailure):

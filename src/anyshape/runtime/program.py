@@ -84,7 +84,7 @@ class Program:
         options: RunOptions | None = None,
     ) -> None:
         self.description: Final = description
-        self._native = _native.Program(description, tuple(keep), options or RunOptions())
+        self.native = _native.Program(description, tuple(keep), options or RunOptions())
         self.run: Final = self._entry()
         """run(inputs) -> outputs. Bound here because one more Python call would be felt.
 
@@ -95,10 +95,10 @@ class Program:
         """first_word(inputs) -> the first number that level 2 computes for these sizes."""
 
     def _entry(self) -> Run:
-        return self._native.run
+        return self.native.run
 
     def _word_entry(self) -> FirstWord:
-        return self._native.first_word
+        return self.native.first_word
 
     def run_within(
         self,
@@ -113,7 +113,7 @@ class Program:
         """
         limits.check()
         try:
-            return self._native.run_within(
+            return self.native.run_within(
                 inputs,
                 limits.deadline_ns,
                 limits.native_cancellation,
@@ -126,11 +126,11 @@ class Program:
     @property
     def threads(self) -> int:
         """The most threads that a run uses."""
-        return self._native.threads
+        return self.native.threads
 
     def specialize(self, symbols: Sequence[int]) -> Specialization:
         """Level 2 for a binding, from the cache or made now."""
-        return Specialization(self._native.specialize(list(symbols)), self.description)
+        return Specialization(self.native.specialize(list(symbols)), self.description)
 
     def stepwise(
         self,
@@ -141,31 +141,35 @@ class Program:
         keep_donated: bool = False,
     ) -> Stepper:
         """Begin a call that runs one step at a time; with `keep_donated`, no input is written."""
-        return self._stepper(_native.Stepper(self._native, inputs, memory_limit, out, keep_donated))
+        return self._stepper(_native.Stepper(self.native, inputs, memory_limit, out, keep_donated))
 
     def _stepper(self, native: _native.Stepper) -> Stepper:
         return Stepper(native, self.description)
 
     def metrics(self) -> Metrics:
         """Counters of the cache and of the runs."""
-        return Metrics(**self._native.metrics())
+        return Metrics(**self.native.metrics())
 
     def bindings(self) -> list[list[int]]:
         """The symbols of all specializations that are kept, those first that were used last."""
-        return self._native.bindings()
+        return self.native.bindings()
 
     def planned_bytes(self, symbols: Sequence[int]) -> int:
         """What the arena and the outputs of a binding take. Made and not kept."""
-        return self._native.planned_bytes(list(symbols))
+        return self.native.planned_bytes(list(symbols))
 
     def reserve(self, symbols: Sequence[int]) -> None:
         """Memory for one call at a time with this binding, taken and touched now. It is kept until
         `trim()`."""
-        self._native.reserve(list(symbols))
+        self.native.reserve(list(symbols))
+
+    def reserve_outputs(self, symbols: Sequence[int]) -> None:
+        """The same for the outputs alone."""
+        self.native.reserve(list(symbols), arena=False)
 
     def trim(self) -> None:
         """Give back the memory of idle runs, and forget all specializations."""
-        self._native.trim()
+        self.native.trim()
 
 
 # ---- outputs' memory ---------------------------------------------------------------------------

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "bind/arguments.h"
+#include "bind/calls.h"
 #include "bind/gil.h"
 #include "bind/outputs.h"
 #include "bind/python_failures.h"
@@ -44,13 +45,6 @@ namespace {
 
 // ---- the program -----------------------------------------------------------------------------
 
-struct BoundProgram {
-    std::unique_ptr<Runner> runner;
-    std::vector<nb::object> input_dtypes;
-    std::vector<nb::object> output_dtypes;
-    nb::object keep;  // whatever owns kernels and constants
-};
-
 std::unique_ptr<BoundProgram> make_program(nb::handle description, nb::object keep,
                                            nb::handle options) {
     import_numpy();
@@ -65,23 +59,6 @@ std::unique_ptr<BoundProgram> make_program(nb::handle description, nb::object ke
 }
 
 // ---- calls -----------------------------------------------------------------------------------
-
-// Leaves the run with its specialization.
-void prepare(Run& run) {
-    if (run.find()) return;
-    const WithoutGil released;
-    run.prepare();
-}
-
-// Someone may want to interrupt what takes longer, or what nobody knows about.
-bool worth_interrupting(const Specialization& specialization) {
-    constexpr std::int64_t picoseconds = 10'000'000'000;
-    return specialization.cost == unknown_cost || specialization.cost >= picoseconds;
-}
-
-bool signals_raise(void* without_gil) noexcept {
-    return static_cast<WithoutGil*>(without_gil)->signals_raise();
-}
 
 void execute(Run& run, Arguments& arguments, const Stop::Limits* given) {
     const Specialization& specialization = *run.specialization();
@@ -125,13 +102,6 @@ std::int64_t first_word(const BoundProgram& program, nb::handle inputs) {
     const auto& words = run.specialization()->words;
     if (words.empty()) throw nb::value_error("the program computes no words");
     return words.front();
-}
-
-// `deadline` is Python's time.monotonic_ns().
-Stop::Limits limits_of(std::optional<std::int64_t> deadline, const Cancellation* cancellation) {
-    Stop::Limits limits{.cancellation = cancellation};
-    if (deadline) limits.deadline = Stop::Clock::time_point(std::chrono::nanoseconds(*deadline));
-    return limits;
 }
 
 nb::tuple call_within(const BoundProgram& program, nb::handle inputs,
@@ -230,10 +200,10 @@ std::int64_t planned_bytes(const BoundProgram& program, nb::list binding) {
     return checked_add(memory.arena_bytes, memory.output_bytes).value_or(max_bytes);
 }
 
-void reserve(const BoundProgram& program, nb::list binding) {
+void reserve(const BoundProgram& program, nb::list binding, bool arena) {
     const std::vector<std::int64_t> symbols = read_symbols(program, binding);
     const WithoutGil released;
-    program.runner->reserve(symbols);
+    program.runner->reserve(symbols, arena ? Runner::Reserve::all : Runner::Reserve::outputs);
 }
 
 nb::list placements_of(const Specialization& specialization) {
@@ -369,7 +339,7 @@ void bind_program(nb::module_& module) {
         .def("first_word", &first_word)
         .def("specialize", &specialize_for)
         .def("planned_bytes", &planned_bytes)
-        .def("reserve", &reserve)
+        .def("reserve", &reserve, nb::arg("binding"), nb::arg("arena") = true)
         .def("trim", [](const BoundProgram& program) { program.runner->trim(); })
         .def("metrics", [](const BoundProgram& program) { return metrics_of(*program.runner); })
         .def("bindings", [](const BoundProgram& program) { return program.runner->bindings(); })

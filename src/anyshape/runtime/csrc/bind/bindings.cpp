@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "bind/bind_course.h"
 #include "bind/bind_program.h"
 #include "core/available_memory.h"
 #include "core/chain_kernels.h"
@@ -109,6 +110,7 @@ NB_MODULE(_native, module) {
     });
     bind_code(module);
     anyshape::bind_program(module);
+    anyshape::bind_course(module);
 
     // For tests: the parts of machine(), on made-up limits and root directories.
     module.def("_allowed_cpus", &anyshape::allowed_cpus, nb::arg("affinity_cpus"),

@@ -40,6 +40,19 @@ class WithoutGil {
         return raised;
     }
 
+    // Takes the lock for as long as `function` runs. What it throws comes through without the lock.
+    template <typename Function>
+    void with_gil(const Function& function) {
+        take();
+        try {
+            function();
+        } catch (...) {
+            give_up();
+            throw;
+        }
+        give_up();
+    }
+
    private:
     void give_up() noexcept {
         thread_ = PyEval_SaveThread();

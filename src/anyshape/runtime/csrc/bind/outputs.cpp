@@ -108,6 +108,15 @@ nb::object new_output(const ArrayForm& form) {
     return array_of(form, data, capsule_of(std::move(block), return_to_pool));
 }
 
+nb::object output_on(const ArrayForm& form, PoolBlock block) {
+    std::byte* data = block.data();
+    return array_of(form, data, capsule_of(std::move(block), return_to_pool));
+}
+
+nb::object array_on(const ArrayForm& form, std::byte* data, nb::object owner) {
+    return array_of(form, data, std::move(owner));
+}
+
 nb::object new_growable_output(const ArrayForm& form) {
     PoolBlock block = block_for(form);
     std::byte* data = block.data();

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/pool.h"
 #include "core/program.h"
 
 namespace anyshape {
@@ -31,6 +32,11 @@ struct ArrayForm {
 };
 
 nanobind::object new_output(const ArrayForm& form);
+
+// On a block that holds it already, or on memory that lives as long as `owner`.
+nanobind::object output_on(const ArrayForm& form, PoolBlock block);
+nanobind::object array_on(const ArrayForm& form, std::byte* data, nanobind::object owner);
+
 nanobind::object new_growable_output(const ArrayForm& form);
 
 // An array that begins where a growable one of `used` bytes does, and goes on behind it. Nothing if

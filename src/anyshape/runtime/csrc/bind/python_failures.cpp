@@ -1,9 +1,11 @@
 #include "bind/python_failures.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <new>
 
+#include "core/course.h"
 #include "core/failures.h"
 #include "core/stop.h"
 
@@ -26,6 +28,23 @@ void set_error(const char* name, Fields&&... fields) {
     } catch (nb::python_error& error) {
         error.restore();
     }
+}
+
+void translate(const std::exception_ptr& thrown, void*);
+
+// The failure of a program says which one it is, and what sizes it was given.
+void translate_in_program(const InProgram& failed) {
+    try {
+        translate(failed.cause, nullptr);
+    } catch (const std::exception& other) {
+        PyErr_SetString(PyExc_RuntimeError, other.what());
+    }
+    nb::python_error error;
+    nb::object value = nb::borrow(error.value());
+    if (nb::hasattr(value, "segment")) {
+        value.attr("segment") = nb::make_tuple(failed.program, as_tuple(failed.dims));
+    }
+    error.restore();
 }
 
 void translate(const std::exception_ptr& thrown, void*) {
@@ -52,6 +71,10 @@ void translate(const std::exception_ptr& thrown, void*) {
         set_error("StoppedError", late ? "deadline" : "cancelled");
     } catch (const MalformedProgram& malformed) {
         set_error("MalformedProgramError", malformed.what());
+    } catch (const UnfitSize& unfit) {
+        set_error("UnfitSizeError", unfit.number, unfit.size, unfit.rows);
+    } catch (const InProgram& failed) {
+        translate_in_program(failed);
     }
 }
 

@@ -98,7 +98,7 @@ void Runner::drop_unused_contexts() noexcept {
     least_idle_ = kept;
 }
 
-void Runner::reserve(std::span<const std::int64_t> symbols) {
+void Runner::reserve(std::span<const std::int64_t> symbols, Reserve what) {
     Run run(*this);  // borrows a context, and gives it back whatever happens
     run.specialization_ = specialize(symbols);
     run.require_memory_within(options_.memory_limit, 0);
@@ -109,7 +109,7 @@ void Runner::reserve(std::span<const std::int64_t> symbols) {
     const std::int64_t arena_bytes = run.specialization_->memory.arena_bytes;
     const CallMemory counted;
     try {
-        run.context_->arena.reserve(static_cast<std::size_t>(arena_bytes));
+        if (what == Reserve::all) run.arena_->reserve(static_cast<std::size_t>(arena_bytes));
         Pool::process().reserve(outputs);
     } catch (const std::bad_alloc&) {
         run.throw_lack_of_memory(0);
@@ -134,12 +134,27 @@ void Runner::trim() {
 
 // ---- Run -------------------------------------------------------------------------------------
 
-bool Run::find() {
+void Run::solve() {
     const std::int64_t check =
         runner_.program_->description().bind(context_->dims.data(), context_->symbols.data());
     if (check != all_checks_hold) throw CheckFailed(Stage::bind, check, context_->dims);
+}
+
+bool Run::find() {
+    solve();
     specialization_ = runner_.find(context_->symbols);
     return specialization_ != nullptr;
+}
+
+void Run::find_again() {
+    solve();
+    const auto& last = context_->last;
+    if (last != nullptr && last->symbols == context_->symbols) {
+        if (specialization_ != last) specialization_ = last;
+        return;
+    }
+    specialization_ = runner_.find(context_->symbols);
+    if (specialization_ == nullptr) prepare();
 }
 
 void Run::prepare() { specialization_ = runner_.specialize(context_->symbols); }
@@ -164,7 +179,7 @@ void Run::throw_lack_of_memory(std::int64_t copies, std::int64_t given) const {
         available = std::min(lack.available, mappable);
     } catch (const std::bad_alloc&) {  // a limit of the process
     }
-    const auto held = static_cast<std::int64_t>(context_->arena.bytes());
+    const auto held = static_cast<std::int64_t>(arena_->bytes());
     available = std::min(available, max_bytes - held) + held;
     throw MemoryUnavailable({arena, outputs, copies}, available, specialization_->symbols);
 }
@@ -184,7 +199,7 @@ const std::byte* Run::input(std::size_t input) const noexcept {
 void Run::begin() {
     Context& context = *context_;
     const auto arena_bytes = static_cast<std::size_t>(specialization_->memory.arena_bytes);
-    const std::byte* arena = context.arena.ensure(arena_bytes);
+    const std::byte* arena = arena_->ensure(arena_bytes);
     context.bases[arena_base] = as_word(arena);
     if (context.last != specialization_) {
         context.last = specialization_;

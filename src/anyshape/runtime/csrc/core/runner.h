@@ -70,8 +70,9 @@ class Runner {
     RunMetrics run_metrics() const;
 
     // What a run of this binding needs, with memory behind it: the arena of one context, and blocks
-    // for the outputs of one call.
-    void reserve(std::span<const std::int64_t> symbols);
+    // for the outputs of one call. Of a program of a course, blocks alone: the arena is the course's.
+    enum class Reserve : std::uint8_t { all, outputs };
+    void reserve(std::span<const std::int64_t> symbols, Reserve what = Reserve::all);
 
     // Level 2 without the cache, to ask what a binding would need.
     MemoryReport plan(std::span<const std::int64_t> symbols) const { return make(symbols).memory; }
@@ -101,7 +102,9 @@ class Runner {
 
 class Run {
    public:
-    explicit Run(Runner& runner) : runner_(runner), context_(runner.borrow()) {}
+    // With an `arena` that runs of several programs take turns in; else with its context's own.
+    explicit Run(Runner& runner, Arena* arena = nullptr)
+        : runner_(runner), context_(runner.borrow()), arena_(arena ? arena : &context_->arena) {}
     ~Run() { runner_.give_back(std::move(context_)); }
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
@@ -112,6 +115,11 @@ class Run {
     // Solves the symbols. True if their specialization was there; otherwise prepare() makes it.
     bool find();
     void prepare();
+
+    // Both, quickly if the sizes are those of the last run in this context.
+    void find_again();
+
+    const Program& program() const noexcept { return runner_.program(); }
 
     const std::shared_ptr<const Specialization>& specialization() const noexcept {
         return specialization_;
@@ -143,10 +151,12 @@ class Run {
    private:
     friend class Runner;
     enum class IfBusy : std::uint8_t { go_alone, wait };
+    void solve();
     void use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop);
 
     Runner& runner_;
     std::unique_ptr<Context> context_;
+    Arena* arena_;
     std::shared_ptr<const Specialization> specialization_;
 };
 
