@@ -95,6 +95,7 @@ def stepwise(graph: Graph) -> Executable:
 ON_THE_HOST = frozenset(
     {
         "nonzero",
+        "compress",
         "prefix",
         "late_size",
         "cond",

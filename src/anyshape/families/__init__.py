@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from anyshape.families.attention.family import Attention
 from anyshape.families.check.family import Check
+from anyshape.families.compact.family import Compact
 from anyshape.families.cumulative.family import Cumulative
 from anyshape.families.dot.family import Dot
 from anyshape.families.family import Family
@@ -18,6 +19,7 @@ from anyshape.families.sort.family import Sort
 FAMILIES: Final[tuple[Family[Any], ...]] = (
     Sort(),  # first: a function of the runtime, with nothing else in its kernel
     Check(),  # likewise
+    Compact(),  # likewise
     Scatter(),  # likewise alone
     Attention(),  # before its decomposition, which is two products and a softmax
     GroupedDot(),  # before dots, which it would be for each group

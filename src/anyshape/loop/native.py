@@ -5,6 +5,9 @@
     merge_parts_<dtype>  (…, parts, part_length, ranges; x, part_values, part_places,
                           values, places)
     first_outside_<dtype> (count, number, size, from_end, live; x, earlier, offence)
+    part_counts_<dtype>  (size, parts, length; x, counts)
+    compact_places_<dtype> (size, parts, length, rank, axes…; x, counts, places, count)
+    compact_rows_<dtype> (size, parts, length, width; mask, x, counts, rows, count)
 
 The middle axis of x[outer, length, inner] is sorted; the first `kept` elements of each row, and
 where they were, are stored. Equal elements keep their order, and NaN is greater than any number.
@@ -12,6 +15,9 @@ Parts of a row are sorted by themselves, [parts, outer*inner, …], and then mer
 none, merging is sorting.
 
 `first_outside` writes the first element of x[count] that is outside of its range: `ops/checks.py`.
+
+The last three look at `size` elements as one axis, and write the first `count` rows of their
+results: `ops/compact.py`. A row of `rows` has `width` elements.
 """
 
 from __future__ import annotations
@@ -23,6 +29,7 @@ import numpy as np
 
 from anyshape.ir.types import Array, DType
 from anyshape.ops.checks import first_offence
+from anyshape.ops.compact import counts_of_parts
 from anyshape.ops.sort import sorted_parts, sorted_places
 
 
@@ -40,6 +47,18 @@ def merge_parts_name(dtype: DType) -> str:
 
 def check_name(dtype: DType) -> str:
     return f"first_outside_{dtype}"
+
+
+def part_counts_name(dtype: DType) -> str:
+    return f"part_counts_{dtype}"
+
+
+def compact_places_name(dtype: DType) -> str:
+    return f"compact_places_{dtype}"
+
+
+def compact_rows_name(dtype: DType) -> str:
+    return f"compact_rows_{dtype}"
 
 
 def run_native(name: str, buffers: Sequence[Array], sizes: Sequence[int]) -> None:
@@ -72,10 +91,35 @@ def _first_outside(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
     offence[:] = first_offence(x, earlier, number, size, bool(from_end), live)
 
 
+def _part_counts(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
+    _, parts, length = sizes
+    x, counts = buffers
+    counts[:] = counts_of_parts(x, parts, length)
+
+
+def _compact_places(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
+    size, _, _, rank, *axes = sizes
+    x, _, places, count = buffers
+    found = np.argwhere(x.reshape(axes) != 0)
+    places.reshape(size, rank)[: len(found)] = found
+    count[:] = len(found)
+
+
+def _compact_rows(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
+    size, _, _, width = sizes
+    mask, x, _, rows, count = buffers
+    found = x.reshape(size, width)[mask != 0]
+    rows.reshape(size, width)[: len(found)] = found
+    count[:] = len(found)
+
+
 _RUNS: Final[Mapping[str, Callable[[Sequence[Array], Sequence[int]], None]]] = {
     "sort_parts_": _sort_parts,
     "sort_": _sort,
     "merge_parts_": _sort,
     "first_outside_": _first_outside,
+    "part_counts_": _part_counts,
+    "compact_places_": _compact_places,
+    "compact_rows_": _compact_rows,
 }
 """By how the names begin, the longer beginnings first."""

@@ -3,6 +3,7 @@
 from anyshape.ops import (
     attention,
     checks,
+    compact,
     compound,
     control,
     cumulative,
@@ -25,6 +26,7 @@ from anyshape.ops import (
 __all__ = [
     "attention",
     "checks",
+    "compact",
     "compound",
     "control",
     "cumulative",

@@ -6,6 +6,7 @@ from typing import Final
 
 from anyshape.ops import (
     attention,
+    compact,
     control,
     dot,
     elementwise,
@@ -26,6 +27,9 @@ APPEND: Final = movement.append
 ATTENTION: Final = attention.attention
 BROADCAST: Final = movement.broadcast
 CAST: Final = elementwise.cast
+COMPACT_PLACES: Final = compact.compact_places
+COMPACT_ROWS: Final = compact.compact_rows
+COMPRESS: Final = late.compress
 CONCAT: Final = movement.concat
 COND: Final = control.cond
 CONSTANT: Final = source.constant
@@ -40,6 +44,8 @@ LE: Final = elementwise.le
 LOGICAL_AND: Final = elementwise.logical_and
 MEAN: Final = reduce.mean
 MUL: Final = elementwise.mul
+NONZERO: Final = late.nonzero
+PART_COUNTS: Final = compact.part_counts
 PREFIX: Final = late.prefix
 RESHAPE: Final = movement.reshape
 SCATTER_ALONG: Final = scatter.scatter_along

@@ -22,6 +22,7 @@ from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.opdef import Call, OpDef, Signature, register
 from anyshape.ir.types import ALL_DTYPES, Array, DType, Shape, bool_, i64
+from anyshape.ops.compact import require_mask
 from anyshape.ops.rules import FixedDType
 from anyshape.sym import Dim, product
 
@@ -40,6 +41,33 @@ nonzero = register(
         nonzero_shape,
         reference=lambda call: np.argwhere(call.args[0]).astype(np.int64),
         doc="The index of each element that is not zero, in order, one row each.",
+    )
+)
+
+
+def _compress_dtype(op: str, dtypes: Sequence[DType], attrs: Attrs, /) -> tuple[DType, ...]:
+    if dtypes[0] != bool_:
+        raise DTypeError(f"{op} (mask)", "bool", str(dtypes[0]))
+    return (dtypes[1],)
+
+
+def compress_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: Attrs, /
+) -> tuple[Shape, ...]:
+    mask, x = shapes
+    require_mask(ctx, mask, x)
+    return ((ctx.late_axis(product(mask)), *x[len(mask) :]),)
+
+
+compress = register(
+    OpDef(
+        "compress",
+        Signature(("mask", "x")),
+        Attrs,
+        _compress_dtype,
+        compress_shape,
+        reference=lambda call: call.args[1][call.args[0]],
+        doc="The rows of `x` that `mask`, which has its first axes, selects, in order.",
     )
 )
 

@@ -8,6 +8,7 @@ from tests.compliance.case import Case
 from tests.compliance.cases import (
     attention,
     checks,
+    compact,
     compound,
     control,
     cumulative,
@@ -28,7 +29,7 @@ from tests.compliance.cases import (
 
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise, movement, reduce, cumulative, dot, source, late, control, random, compound,
-    attention, kernel, indexing, scatter, sort, parts, checks, torch_call,
+    attention, kernel, indexing, scatter, sort, parts, checks, compact, torch_call,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

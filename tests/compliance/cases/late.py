@@ -42,6 +42,30 @@ CASES.add(
 )  # fmt: skip
 
 
+def _mask_and_rows(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> list[Any]:
+    mask = rng.integers(0, 2, shapes[0]) == 0
+    return [mask, rng.integers(0, 2, shapes[1]).astype(dtypes[1].numpy)]
+
+
+for _dtype in ALL_DTYPES:
+    CASES.add(
+        "compress", str(_dtype), ("bool[batch, seq]", f"{_dtype}[batch, seq]"), emit("compress"),
+        (f"{_dtype}[?0]",), lambda mask, x: x[mask], fill=_mask_and_rows,
+    )  # fmt: skip
+CASES.add(
+    "compress", "rows", ("bool[batch]", "f32[batch, seq, 2]"), emit("compress"),
+    ("f32[?0, seq, 2]",), lambda mask, x: x[mask], fill=_mask_and_rows,
+)  # fmt: skip
+CASES.add(
+    "compress", "sizes that must be equal", ("bool[batch]", "f32[2*seq]"), emit("compress"),
+    ("f32[?0]",), lambda mask, x: x[mask], facts=("batch == 2*seq",), fill=_mask_and_rows,
+)  # fmt: skip
+CASES.add(
+    "compress", "no axes", ("bool[]", "f32[seq]"), emit("compress"), ("f32[?0, seq]",),
+    lambda mask, x: x[mask], fill=_mask_and_rows,
+)  # fmt: skip
+
+
 def _count_and_rows(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> list[Any]:
     """A count that the rows allow, and the rows."""
     rows = [

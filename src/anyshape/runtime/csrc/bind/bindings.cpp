@@ -18,6 +18,7 @@
 #include "core/available_memory.h"
 #include "core/chain_kernels.h"
 #include "core/check_kernels.h"
+#include "core/compact_kernels.h"
 #include "core/cpu_identity.h"
 #include "core/machine.h"
 #include "core/object.h"
@@ -100,7 +101,7 @@ NB_MODULE(_native, module) {
     module.def("native_kernels", [] {
         nb::dict addresses;
         for (const auto kernels : {anyshape::sort_kernels(), anyshape::check_kernels(),
-                                   anyshape::chain_kernels()}) {
+                                   anyshape::chain_kernels(), anyshape::compact_kernels()}) {
             for (const anyshape::NamedKernel& kernel : kernels) {
                 addresses[nb::str(kernel.name.data(), kernel.name.size())] =
                     reinterpret_cast<std::uintptr_t>(kernel.function);

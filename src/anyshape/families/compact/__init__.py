@@ -1,0 +1,1 @@
+"""Compaction, by functions of the runtime."""
