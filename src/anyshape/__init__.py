@@ -64,7 +64,15 @@ from anyshape.frontend.builder.elementwise import (
     where,
 )
 from anyshape.frontend.builder.functions import *  # noqa: F403  from the entries of ops
-from anyshape.frontend.builder.late import argwhere, nonzero
+from anyshape.frontend.builder.late import (
+    argwhere,
+    bincount,
+    compress,
+    masked_select,
+    nonzero,
+    repeat_interleave,
+    unique,
+)
 from anyshape.frontend.builder.movement import (
     broadcast_to,
     expand_dims,
@@ -79,6 +87,7 @@ from anyshape.frontend.builder.movement import (
     take,
     transpose,
 )
+from anyshape.frontend.builder.order import argsort, sort, topk
 from anyshape.frontend.builder.reduce import (
     all,
     any,
@@ -93,6 +102,7 @@ from anyshape.frontend.builder.reduce import (
     sum,
     var,
 )
+from anyshape.frontend.builder.scatter import scatter, scatter_add, take_along
 from anyshape.frontend.builder.source import (
     arange,
     eye,
@@ -135,10 +145,12 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argsort",
     "argwhere",
     "asarray",
     "attention",
     "bf16",
+    "bincount",
     "bitwise_and",
     "bitwise_not",
     "bitwise_or",
@@ -148,6 +160,7 @@ __all__ = [
     "ceil",
     "clip",
     "compile",
+    "compress",
     "concat",
     "cond",
     "cummax",
@@ -194,6 +207,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logsumexp",
+    "masked_select",
     "matmul",
     "matrix_transpose",
     "max",
@@ -220,13 +234,17 @@ __all__ = [
     "reciprocal",
     "relu",
     "repeat",
+    "repeat_interleave",
     "reshape",
     "rms_norm",
     "round",
     "scan",
+    "scatter",
+    "scatter_add",
     "sign",
     "silu",
     "softmax",
+    "sort",
     "split",
     "square",
     "squeeze",
@@ -236,6 +254,8 @@ __all__ = [
     "sum",
     "swapaxes",
     "take",
+    "take_along",
+    "topk",
     "transpose",
     "tril",
     "triu",
@@ -243,6 +263,7 @@ __all__ = [
     "u16",
     "u32",
     "u64",
+    "unique",
     "var",
     "vecdot",
     "where",

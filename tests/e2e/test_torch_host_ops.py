@@ -62,6 +62,19 @@ def case(name: str, function: Callable[[Any], Any], *host: str, make: Make = flo
     return Case(name, function, frozenset(host), make)
 
 
+def _weighted(x: Any) -> Any:
+    """Never of nothing: torch gives integers there, whatever the weights are."""
+    index = torch.cat([x.flatten(), torch.tensor([1])])
+    return torch.bincount(index, index.half()), torch.bincount(index, index.float())
+
+
+def _first_columns(x: Any) -> Any:
+    count = x[0, 0].item()
+    torch._check(count >= 0)
+    torch._check(count <= x.shape[1])
+    return x[:, :count] * 2, torch.zeros(count, 2), torch.arange(count)
+
+
 CASES = (
     case("cummax", lambda x: x.cummax(1), "cummax.default"),
     case("cumprod", lambda x: x.cumprod(0), "cumprod.default"),
@@ -87,14 +100,20 @@ CASES = (
          make=integers),
     case("bucketize", lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0])), "bucketize.Tensor"),
     case("searchsorted", lambda x: torch.searchsorted(x.sort(1)[0], x), "searchsorted.Tensor"),
-    case("masked_select", lambda x: x.masked_select(x > 0) * 2, "masked_select.default"),
+    case("masked_select", lambda x: x.masked_select(x > 0) * 2),
     case("masked_scatter", lambda x: x.masked_scatter(x > 0, x + 1), "masked_scatter.default"),
     case("unique", lambda x: torch.unique(x, return_counts=True, return_inverse=True),
-         "_unique2.default", make=integers),
-    case("bincount", lambda x: torch.bincount(x.flatten(), minlength=3) + 1, "bincount.default",
          make=integers),
-    case("repeat_interleave", lambda x: x.flatten().repeat_interleave(x.flatten()),
-         "repeat_interleave.Tensor", "repeat_interleave.self_Tensor", make=integers),
+    case("unique floats", torch.unique),
+    case("unique rows", lambda x: torch.unique(x, dim=0), "unique_dim.default", make=integers),
+    case("unique_consecutive", lambda x: torch.unique_consecutive(x, return_counts=True),
+         make=integers),
+    case("bincount", lambda x: torch.bincount(x.flatten(), minlength=3) + 1, make=integers),
+    case("weighted bincount", _weighted, make=integers),
+    case("repeat_interleave", lambda x: x.flatten().repeat_interleave(x.flatten()), make=integers),
+    case("rows by a mask", lambda x: x[x[:, 0] > 0] + x[x[:, 0] > 0].sum(0)),
+    case("rows written by a mask", lambda x: x.index_put((x[:, 0] > 0,), torch.ones(5)[:1])),
+    case("a size of data", _first_columns, make=integers),
     case("one_hot", lambda x: fn.one_hot(x, 7), "one_hot.default", make=integers),
     case("scatter_reduce", lambda x: torch.zeros(x.shape[0], 5).scatter_reduce(
         1, x, x.float(), "amax"), "scatter_reduce.two", make=integers),
@@ -159,9 +178,8 @@ CASES = (
     case("more precise complex", lambda x: torch.view_as_real(
         torch.polar(x, x).to(torch.complex128)
     )),
-    case("item", lambda x: x * x.argmax().item(), "item.default", "_local_scalar_dense.default"),
-    case("negative item", lambda x: x + x[0, 0].to(torch.int64).sub(5).item(), "item.default",
-         "_local_scalar_dense.default"),
+    case("item", lambda x: x * x.argmax().item()),
+    case("negative item", lambda x: x + x[0, 0].to(torch.int64).sub(5).item()),
     case("write to a slice with gaps", _written_with_gaps, "slice_scatter.default"),
     case("max_pool", lambda x: fn.max_pool2d(x, 2), "max_pool2d.default", make=images),
     case("max_pool with indices", lambda x: fn.max_pool2d(x, 2, return_indices=True),
@@ -243,7 +261,20 @@ def test_ops_at_other_sizes(each: Case) -> None:
         assert_like_eager(model, each.function, each.make(*sizes))
 
 
-NATIVE = ("mode", "unique", "rfft", "item", "bincount", "a complex result", "qr")
+NATIVE = (
+    "mode",
+    "unique",
+    "rfft",
+    "item",
+    "bincount",
+    "negative item",
+    "a size of data",
+    "rows by a mask",
+    "repeat_interleave",
+    "unique_consecutive",
+    "a complex result",
+    "qr",
+)
 
 
 @pytest.mark.parametrize(

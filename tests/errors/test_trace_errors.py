@@ -40,7 +40,7 @@ NEEDS_DATA: list[tuple[str, Callable[..., Any], str, str]] = [
     ("float", lambda x, m, i: float(i), "float()", "keep it a tensor"),
     ("int", lambda x, m, i: int(i), "int()", "keep it a tensor"),
     ("index", lambda x, m, i: range(i), "using it as an integer", ".shape"),
-    ("size", lambda x, m, i: ash.zeros((i, 3)), "using it as an integer", "ash.nonzero"),
+    ("range", lambda x, m, i: list(range(3))[i], "using it as an integer", ".item()"),
     ("array", lambda x, m, i: np.asarray(x), "a NumPy array", "functions of anyshape"),
     ("iter", lambda x, m, i: list(x), "iteration", "ash.scan"),
     ("len", lambda x, m, i: len(x), "len()", "x.shape[0]"),
@@ -73,7 +73,8 @@ def test_the_length_of_a_static_axis_is_known() -> None:
 # --- what users write in functions ----------------------------------------------------------------
 
 REFUSED: list[tuple[str, Callable[..., Any], str, str]] = [
-    ("mask", lambda x, m, i: x[m], "size depends on the data", "ash.nonzero(mask)"),
+    ("mask", lambda x, m, i: x[i > 0], "a mask without axes", "with axes of the tensor"),
+    ("float size", lambda x, m, i: ash.zeros(x[0, 0]), "item() of a f32[] is no size", "ash.i64"),
     ("assign", lambda x, m, i: x.__setitem__(0, 1), "changed in place", "ash.where("),
     ("ufunc", lambda x, m, i: np.cbrt(x), "np.cbrt cannot", "from anyshape"),
     ("ufunc-out", lambda x, m, i: np.add.reduce(x), "np.add cannot", "from anyshape"),
@@ -91,7 +92,7 @@ REFUSED: list[tuple[str, Callable[..., Any], str, str]] = [
     ("indices", lambda x, m, i: x[0, 0, 0], "3 indices for f32[n, 3]", "at most 2"),
     ("dots", lambda x, m, i: x[..., ...], "two `...`", "one `...`"),
     ("step", lambda x, m, i: x[::0], "step of a slice is 0", "other than 0"),
-    ("traced bound", lambda x, m, i: x[:i], "using it as an integer", ".shape"),
+    ("traced bound", lambda x, m, i: x[: x[0, 0]], "item() of a f32[]", "cast it to ash.i64"),
     ("bound", lambda x, m, i: x[:1.5], "bound of a slice is a float", "an integer"),
     ("float index", lambda x, m, i: x[[1.5]], "an index of float64", "integers or slices"),
     ("constant mask", lambda x, m, i: x[np.array([True])], "an index of bool", "flatnonzero"),

@@ -142,9 +142,9 @@ def compact_rows_shape(
 def require_mask(ctx: ShapeContext, mask: Shape, x: Shape) -> None:
     """A mask has the first axes of what it selects from."""
     if len(mask) > len(x):
-        raise ctx.refuse_operand(f"mask has rank {len(mask)}, x only {len(x)}")
+        raise ctx.refuse_operand(f"mask has rank {len(mask)}, a value only {len(x)}")
     for axis, (flags, size) in enumerate(zip(mask, x, strict=False)):
-        ctx.require_equal(flags, size, f"mask has the size of x at axis {axis}")
+        ctx.require_equal(flags, size, f"mask has the size of its value at axis {axis}")
 
 
 def _compact_rows(call: Call[CompactAttrs]) -> tuple[Array, ...]:

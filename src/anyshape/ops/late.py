@@ -48,26 +48,35 @@ nonzero = register(
 def _compress_dtype(op: str, dtypes: Sequence[DType], attrs: Attrs, /) -> tuple[DType, ...]:
     if dtypes[0] != bool_:
         raise DTypeError(f"{op} (mask)", "bool", str(dtypes[0]))
-    return (dtypes[1],)
+    return tuple(dtypes[1:])
 
 
 def compress_shape(
     ctx: ShapeContext, shapes: Sequence[Shape], attrs: Attrs, /
 ) -> tuple[Shape, ...]:
-    mask, x = shapes
-    require_mask(ctx, mask, x)
-    return ((ctx.late_axis(product(mask)), *x[len(mask) :]),)
+    mask, *values = shapes
+    if not values:
+        raise ctx.refuse_operand("there is no value to take rows of")
+    for value in values:
+        require_mask(ctx, mask, value)
+    rows = ctx.late_axis(product(mask))
+    return tuple((rows, *value[len(mask) :]) for value in values)
+
+
+def _compress(call: Call[Attrs]) -> tuple[Array, ...]:
+    mask, *values = call.args
+    return tuple(value[mask] for value in values)
 
 
 compress = register(
     OpDef(
         "compress",
-        Signature(("mask", "x")),
+        Signature(("mask", "values*")),
         Attrs,
         _compress_dtype,
         compress_shape,
-        reference=lambda call: call.args[1][call.args[0]],
-        doc="The rows of `x` that `mask`, which has its first axes, selects, in order.",
+        reference=_compress,
+        doc="The rows of each value that `mask`, which has its first axes, selects, in order.",
     )
 )
 

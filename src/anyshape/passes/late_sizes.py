@@ -4,9 +4,9 @@
                         places, count = compact_places(x, counts)         rows for all elements
                         prefix(count, places)                             the rows there are
 
-    compress(mask, x)   counts        = part_counts(mask)
-                        rows, count   = compact_rows(mask, x, counts)
-                        prefix(count, rows)
+    compress(mask, x…)  counts        = part_counts(mask)
+                        rows, count   = compact_rows(mask, x, counts)     for each x
+                        prefix(count, rows…)
 
 Kernels compute an upper bound of rows in the segment before the cut; at the cut, `prefix` only
 tells their number. Parts are as long as those of other axes (`long_tasks.py`): few elements have
@@ -57,11 +57,13 @@ def in_parts(size: Dim) -> CompactAttrs:
 
 class _Compactor(Rebuilder):
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        kernel = KERNELS.get(node.op)
-        if kernel is None:
+        if node.op not in KERNELS:
             return node.results
-        looked_at = node.operands[0]
+        looked_at, *values = node.operands
         attrs = in_parts(looked_at.tensor.size)
         counts = builder.node(PART_COUNTS, (looked_at,), attrs).result()
-        rows, count = builder.node(kernel, (*node.operands, counts), attrs).results
-        return builder.node(PREFIX, (count, rows), NO_ATTRS, late=node.late).results
+        operands = [(looked_at, value, counts) for value in values] or [(looked_at, counts)]
+        kernels = [builder.node(KERNELS[node.op], each, attrs) for each in operands]
+        rows = [kernel.result(0) for kernel in kernels]
+        count = kernels[0].result(1)  # any of them: they count the same elements
+        return builder.node(PREFIX, (count, *rows), NO_ATTRS, late=node.late).results

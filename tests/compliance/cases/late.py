@@ -44,7 +44,8 @@ CASES.add(
 
 def _mask_and_rows(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> list[Any]:
     mask = rng.integers(0, 2, shapes[0]) == 0
-    return [mask, rng.integers(0, 2, shapes[1]).astype(dtypes[1].numpy)]
+    values = zip(shapes[1:], dtypes[1:], strict=True)
+    return [mask, *(rng.integers(0, 2, shape).astype(dtype.numpy) for shape, dtype in values)]
 
 
 for _dtype in ALL_DTYPES:
@@ -52,6 +53,11 @@ for _dtype in ALL_DTYPES:
         "compress", str(_dtype), ("bool[batch, seq]", f"{_dtype}[batch, seq]"), emit("compress"),
         (f"{_dtype}[?0]",), lambda mask, x: x[mask], fill=_mask_and_rows,
     )  # fmt: skip
+CASES.add(
+    "compress", "several", ("bool[batch]", "f32[batch]", "i64[batch, seq]"),
+    lambda b, *operands: b.node(lookup("compress"), operands, NO_ATTRS).results,
+    ("f32[?0]", "i64[?0, seq]"), lambda mask, x, y: (x[mask], y[mask]), fill=_mask_and_rows,
+)  # fmt: skip
 CASES.add(
     "compress", "rows", ("bool[batch]", "f32[batch, seq, 2]"), emit("compress"),
     ("f32[?0, seq, 2]",), lambda mask, x: x[mask], fill=_mask_and_rows,

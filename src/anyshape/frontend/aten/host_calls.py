@@ -107,15 +107,6 @@ class _InnerCall:
     meta: Mapping[str, Any]
 
 
-def integer_in(x: Tensor) -> Dim:
-    """The integer in a tensor of one element, as a size that the graph computes: the difference of
-    two, since an integer may be negative."""
-    none = Dim.of(0)
-    attrs = TorchCallAttrs("aten.item.default", "x0", (bool_, bool_), ((None, none), (None, none)))
-    above, below = active().node("torch_call", [active().value(x)], attrs)
-    return above.shape[0] - below.shape[0]
-
-
 def _emitted(node: Any, operands: Sequence[Tensor], attrs: TorchCallAttrs) -> Sequence[Tensor]:
     tracer = active()
     values = [tracer.value(operand) for operand in operands]

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, SupportsIndex, cast
 
-from anyshape.frontend.builder.tracer import active
+from anyshape.frontend.builder.tracer import active, is_tensor
 from anyshape.ir.types import Shape, shape_text
 from anyshape.sym import Dim
 
@@ -57,6 +57,8 @@ def make_shape(sizes: Size | Sequence[Size]) -> Shape:
 def _size(item: object) -> Size:
     if isinstance(item, (str, Dim)):
         return item
+    if is_tensor(item):
+        return item.item()
     if not hasattr(item, "__index__"):
         raise active().refuse(
             f"a size is a {type(item).__name__}", "use an integer, a dim of .shape or a name"

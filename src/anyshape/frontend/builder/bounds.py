@@ -5,7 +5,8 @@ result is a plain bound; where they do not, `min` and `max` stay in the dim, so 
 the same at every size. A negative step is a positive one on the reversed axis.
 
 A dim as a bound is a position; one that is provably not positive (`x[-k:]`) counts from the end.
-One that may be either is taken as a position, and checked when it runs.
+One that may be either is taken as a position, and checked when it runs. So is an integer that the
+graph computes, `x[:n]` with a scalar tensor.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import operator
 from dataclasses import dataclass
 from typing import SupportsIndex, cast
 
-from anyshape.frontend.builder.tracer import active
+from anyshape.frontend.builder.tracer import active, is_tensor
 from anyshape.sym import Dim, maximum, minimum
 
 Bound = int | Dim
@@ -79,6 +80,8 @@ def _step(index: slice) -> int:
 def _bound(bound: object) -> Bound:
     if isinstance(bound, Dim):
         return bound if bound.constant is None else bound.constant
+    if is_tensor(bound):
+        return bound.item()
     if isinstance(bound, int) or hasattr(bound, "__index__"):
         return operator.index(cast(SupportsIndex, bound))
     raise active().refuse(

@@ -1,7 +1,8 @@
-"""`x[...]` with everything NumPy takes, apart from masks whose count is not known.
+"""`x[...]` with everything NumPy takes.
 
 Integers, slices, `...` and None first: together at most one slice, one reverse and one reshape.
 Then index tensors: they broadcast together, and one gather over the merged axes takes them all.
+A mask alone selects rows; beside other indices it means the places where it holds.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from anyshape.frontend.builder.axes import describe
 from anyshape.frontend.builder.bounds import Span, single, span_of, whole
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.elementwise import logical_and, where
+from anyshape.frontend.builder.late import nonzero, selected
 from anyshape.frontend.builder.movement import broadcast_to, from_front, gather, permuted
 from anyshape.frontend.builder.tracer import active, is_tensor
 from anyshape.ir.types import Array, Shape, bool_, i64
 from anyshape.sym import Dim, product
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from anyshape.frontend.builder.tensor import Tensor
 
 Basic = int | Dim | slice
@@ -38,12 +42,27 @@ Indices = tuple["Basic | Tensor | None", ...]
 def getitem(x: Tensor, index: Item) -> Tensor:
     """The part of `x` that `index` names."""
     items = cast(tuple[Item, ...], index) if isinstance(index, tuple) else (index,)
-    indices = _written_out(x, [_sorted_item(item) for item in items])
+    if len(items) == 1 and is_mask(items[0]) and items[0].ndim:
+        return selected(items[0], x)[0]
+    indices = _indices(x, items)
     if any(is_tensor(item) for item in indices):
         # As in NumPy, an integer beside index tensors is one of them.
         indices = tuple(_number(i) if isinstance(i, (int, Dim)) else i for i in indices)
     kept, positions = _basic(x, indices)
     return _gathered(kept, positions) if positions else kept
+
+
+def _indices(x: Tensor, items: Sequence[Item]) -> Indices:
+    return _written_out(x, [_sorted_item(item) for item in without_masks(items)])
+
+
+def without_masks(items: Sequence[Item]) -> list[Item]:
+    """A mask means the indices of its true elements, one tensor for each axis."""
+    return [part for item in items for part in (nonzero(item) if _has_places(item) else (item,))]
+
+
+def _has_places(item: Item) -> bool:
+    return is_mask(item) and item.ndim > 0
 
 
 def _number(number: int | Dim) -> Tensor:
@@ -54,10 +73,9 @@ def _sorted_item(item: Item) -> Basic | EllipsisType | Tensor | None:
     """One entry of an index as one of the forms the rest knows."""
     if item is None or item is Ellipsis or isinstance(item, (slice, Dim)):
         return cast(Any, item)
-    if isinstance(item, (bool, np.bool_)) or _is_mask(item):
+    if isinstance(item, (bool, np.bool_)) or is_mask(item):
         raise active().refuse(
-            "a mask as index gives a tensor whose size depends on the data",
-            "use ash.nonzero(mask) and x[indices], or ash.where(mask, x, other) to keep the shape",
+            "a mask without axes as index", "use a mask with axes of the tensor, or ash.where"
         )
     if is_tensor(item):
         return item
@@ -66,7 +84,7 @@ def _sorted_item(item: Item) -> Basic | EllipsisType | Tensor | None:
     return _constant_index(item)
 
 
-def _is_mask(item: Item) -> bool:
+def is_mask(item: Item) -> TypeIs[Tensor]:
     return is_tensor(item) and item.dtype == bool_
 
 

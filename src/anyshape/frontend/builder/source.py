@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder.axes import Size, describe, make_shape
 from anyshape.frontend.builder.convert import ArrayLike, as_index, asarray, cast_to, require_held
-from anyshape.frontend.builder.elementwise import where
-from anyshape.frontend.builder.tracer import active
+from anyshape.frontend.builder.elementwise import maximum, where
+from anyshape.frontend.builder.item import item
+from anyshape.frontend.builder.tracer import active, is_tensor
 from anyshape.ir.types import DType, f32, i64
-from anyshape.sym import Dim, ceildiv, maximum
+from anyshape.sym import Dim, ceildiv
+from anyshape.sym import maximum as dim_maximum
 
 if TYPE_CHECKING:
     from anyshape.frontend.builder.tensor import Tensor
@@ -52,8 +54,17 @@ def iota(shape: Sizes, axis: int, dtype: DType = i64) -> Tensor:
     return active().emit("iota", shape=sizes, axis=axis, dtype=dtype)
 
 
-def arange(start: Size, stop: Size | None = None, step: int = 1, dtype: DType = i64) -> Tensor:
-    """start, start + step, … before `stop`; one argument is the stop."""
+def arange(
+    start: Size | Tensor,
+    stop: Size | Tensor | None = None,
+    step: int | Tensor = 1,
+    dtype: DType = i64,
+) -> Tensor:
+    """start, start + step, … before `stop`; one argument is the stop. Scalar tensors are numbers
+    that are known when it runs."""
+    if is_tensor(start) or is_tensor(stop) or is_tensor(step):
+        first, last = (start, stop) if stop is not None else (0, start)
+        return _computed_arange(_number(first), _number(last), _number(step), dtype)
     if step == 0:
         raise active().refuse("arange with step 0", "use a step other than 0")
     first, last = (start, stop) if stop is not None else (0, start)
@@ -68,10 +79,23 @@ def arange(start: Size, stop: Size | None = None, step: int = 1, dtype: DType = 
     return cast_to(scaled if low == 0 else scaled + low, dtype)
 
 
+def _number(size: Size | Tensor) -> Tensor:
+    return as_index(size if is_tensor(size) else active().dim(size))
+
+
+def _computed_arange(low: Tensor, high: Tensor, step: Tensor, dtype: DType) -> Tensor:
+    """A step of 0 has no count, and is refused when it runs."""
+    up = step > 0
+    beyond = where(up, high - low, low - high) - 1
+    stride = maximum(where(up, step, -step), 1)
+    count = where(step == 0, -1, where(beyond < 0, 0, beyond // stride + 1))
+    return cast_to(iota(item(count), 0) * step + low, dtype)
+
+
 def _count(span: Dim, step: int) -> Dim:
     """How many steps lie before the end; none when the end is behind."""
     known = active().proves(span >= 0)
-    return ceildiv(span if known else maximum(span, 0), step)
+    return ceildiv(span if known else dim_maximum(span, 0), step)
 
 
 def eye(rows: Size, columns: Size | None = None, dtype: DType = f32) -> Tensor:

@@ -10,10 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
-from anyshape.frontend.builder import dot, elementwise, index, movement, reduce
+from anyshape.frontend.builder import (
+    dot,
+    elementwise,
+    index,
+    late,
+    movement,
+    order,
+    reduce,
+    scatter,
+)
 from anyshape.frontend.builder.axes import Axes, Size
 from anyshape.frontend.builder.convert import ArrayLike, cast_to
 from anyshape.frontend.builder.functions import FUNCTIONS, Methods
+from anyshape.frontend.builder.item import item as size_of
 from anyshape.frontend.builder.tracer import Traced
 from anyshape.ir.types import DType, Shape, TensorType
 from anyshape.sym import Dim, product
@@ -202,6 +212,63 @@ class Tensor(Traced, Methods):
     def astype(self, dtype: DType) -> Tensor:
         return cast_to(self, dtype)
 
+    def item(self) -> Dim:
+        """The value of an integer as a size, known when it runs: for shapes and slices."""
+        return size_of(self)
+
+    # --- order and places that data decide ----------------------------------------------------
+
+    def sort(self, axis: int = -1, descending: bool = False, *, dim: int | None = None) -> Tensor:
+        return order.sort(self, axis, descending, dim=dim)
+
+    def argsort(
+        self, axis: int = -1, descending: bool = False, *, dim: int | None = None
+    ) -> Tensor:
+        return order.argsort(self, axis, descending, dim=dim)
+
+    def topk(
+        self, k: Size, axis: int = -1, largest: bool = True, *, dim: int | None = None
+    ) -> order.TopK:
+        return order.topk(self, k, axis, largest, dim=dim)
+
+    def take_along(self, indices: ArrayLike, axis: int = -1) -> Tensor:
+        return scatter.take_along(self, indices, axis)
+
+    def scatter(
+        self,
+        dim: int,
+        index: ArrayLike,
+        src: ArrayLike,
+        reduce: scatter.Reduce | None = None,
+    ) -> Tensor:
+        return scatter.scatter(self, dim, index, src, reduce)
+
+    def scatter_add(self, dim: int, index: ArrayLike, src: ArrayLike) -> Tensor:
+        return scatter.scatter_add(self, dim, index, src)
+
+    def nonzero(self) -> tuple[Tensor, ...]:
+        return late.nonzero(self)
+
+    def compress(self, condition: ArrayLike, axis: int | None = None) -> Tensor:
+        return late.compress(condition, self, axis)
+
+    def masked_select(self, mask: ArrayLike) -> Tensor:
+        return late.masked_select(self, mask)
+
+    def unique(
+        self,
+        return_index: bool = False,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+    ) -> Tensor | tuple[Tensor, ...]:
+        return late.unique(self, return_index, return_inverse, return_counts)
+
+    def bincount(self, weights: ArrayLike | None = None, minlength: Size = 0) -> Tensor:
+        return late.bincount(self, weights, minlength)
+
+    def repeat_interleave(self, repeats: ArrayLike, axis: int | None = None) -> Tensor:
+        return late.repeat_interleave(self, repeats, axis)
+
     # --- reductions ---------------------------------------------------------------------------
 
     def sum(self, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
@@ -271,8 +338,8 @@ class Tensor(Traced, Methods):
     def __index__(self) -> int:  # noqa: PLE0305 - it never returns
         self._no_data(
             "using it as an integer",
-            "for sizes use dims of .shape; to index use x[tensor]; "
-            "for a count that depends on data use ash.nonzero",
+            "for sizes use dims of .shape, or .item() for one that depends on data; "
+            "to index use x[tensor]",
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:

@@ -118,8 +118,12 @@ class Tracer:
 
     def emit(self, op: str, *operands: Tensor, **attrs: object) -> Tensor:
         """The only result of `op`."""
+        return self.emit_all(op, *operands, **attrs)[0]
+
+    def emit_all(self, op: str, *operands: Tensor, **attrs: object) -> tuple[Tensor, ...]:
+        """All results of `op`."""
         record = make_attrs(op, lookup(op).attrs, attrs)
-        return self.node(op, [self.value(operand) for operand in operands], record)[0]
+        return self.node(op, [self.value(operand) for operand in operands], record)
 
     def node(
         self, op: str, operands: Sequence[Value], attrs: Attrs, regions: Sequence[Region] = ()

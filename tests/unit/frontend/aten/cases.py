@@ -88,6 +88,11 @@ def _pair(overload: Any, rest: Any, named: Any, *tensors: Any) -> tuple[Any, ...
     return operator.getitem(found, 0), operator.getitem(found, 1)
 
 
+def parts_of(found: Any, count: int) -> tuple[Any, ...]:
+    """The results of an op with several, as torch.fx records them."""
+    return tuple(operator.getitem(found, index) for index in range(count))
+
+
 def case(name: str, *inputs: Input) -> Any:
     def put(function: Any) -> Any:
         CASES[name] = Case(function, inputs)
@@ -249,6 +254,14 @@ case("aten._unsafe_index_put.default", *PAIR)(
 )
 add("aten.nonzero.default", (B,))
 add("aten.masked_select.default", (X, Input((4,), bools)))
+case("aten._unique2.default", Input(("n", 3), first_four))(
+    lambda x: parts_of(aten._unique2.default(x, True, True, True), 3)
+)
+case("aten.unique_consecutive.default", Input(("n",), first_four))(
+    lambda x: parts_of(aten.unique_consecutive.default(x, True, True), 3)
+)
+add("aten.bincount.default", (Input(("n",), first_four),), None, 3)
+case("aten.repeat_interleave.Tensor", Input(("n",), first_four))(aten.repeat_interleave.Tensor)
 case("aten.masked_scatter.default", X, Input(("n", 5)))(
     lambda x, s: aten.masked_scatter.default(x, aten.gt.Scalar(x, 0), s)
 )

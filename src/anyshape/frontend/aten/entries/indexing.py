@@ -26,7 +26,9 @@ FROM_FRONT = frozenset({"index_add", "index_copy"})
 
 @entry("aten.index.Tensor")
 def index(call: Call, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    """None takes a whole axis."""
+    """None takes a whole axis. A mask alone selects rows."""
+    if _is_mask_alone(indices):
+        return _indexed(x, indices)
     items = _without_masks(indices)
     result = _indexed(x, items)
     _check_items(call, x, items, indices, result.shape)
@@ -36,7 +38,12 @@ def index(call: Call, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 @entry("aten._unsafe_index.Tensor")
 def unsafe_index(call: Call, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """What torch's own decompositions index with: they are in range."""
-    return _indexed(x, _without_masks(indices))
+    return _indexed(x, indices if _is_mask_alone(indices) else _without_masks(indices))
+
+
+def _is_mask_alone(indices: Sequence[Tensor | None]) -> bool:
+    (*_, last) = indices
+    return len(indices) == 1 and last is not None and last.dtype == bool_ and last.ndim > 0
 
 
 def _indexed(x: Tensor, items: Sequence[Tensor | None]) -> Tensor:

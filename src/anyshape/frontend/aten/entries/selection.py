@@ -8,8 +8,6 @@ from anyshape.frontend.aten.value_checks import check_count, check_indices
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import reduce as red
 from anyshape.frontend.builder.axes import normal_axis
-from anyshape.frontend.builder.index import getitem
-from anyshape.frontend.builder.late import nonzero
 from anyshape.frontend.builder.movement import broadcast_to, gather, moveaxis, ravel, take
 from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tensor import Tensor
@@ -17,12 +15,6 @@ from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import i64
 
 # --- masks ----------------------------------------------------------------------------------------
-
-
-@entry("aten.masked_select.default")
-def masked_select(call: Call, x: Tensor, mask: Tensor) -> Tensor:
-    both = ew.where(mask, x, x)  # in the shape that they have together
-    return getitem(both, nonzero(broadcast_to(mask, both.shape)))
 
 
 @entry("aten.masked_scatter.default")

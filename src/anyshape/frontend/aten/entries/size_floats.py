@@ -12,11 +12,11 @@ import math
 from collections.abc import Callable
 
 from anyshape.frontend.aten.calls import Call, entry
-from anyshape.frontend.aten.host_calls import integer_in
 from anyshape.frontend.aten.value_checks import check_divisor
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import functions
 from anyshape.frontend.builder.convert import asarray, cast_to
+from anyshape.frontend.builder.item import integer
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.literal import TensorLiteral
@@ -162,7 +162,7 @@ def _integer(name: str, x: Number, function: Callable[[Tensor], Tensor]) -> Dim:
     if not _is_exact(active().value(number)):
         fix = "compute it from sizes by +, -, *, // and %, or give None for that axis in axes="
         raise active().refuse(f"{name} of a power or logarithm of a size", fix)
-    return integer_in(cast_to(function(number), i64))
+    return integer(cast_to(function(number), i64))
 
 
 def _quotient(x: Number) -> tuple[Dim, int] | None:

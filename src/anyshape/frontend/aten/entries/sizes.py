@@ -6,8 +6,11 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from anyshape.frontend.aten.calls import TABLE, Call, entry
-from anyshape.frontend.aten.host_calls import integer_in
+from anyshape.frontend.builder.item import integer
+from anyshape.frontend.builder.item import item as size_of
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.imported.conditions import AllOf, Condition, OneOf, negated, require
@@ -41,13 +44,22 @@ def item(call: Call, x: Tensor) -> Dim | Tensor:
         return x.reshape(())
     sizes = sizes_in(active().value(x))
     if sizes is None and x.dtype.is_integer:
-        return integer_in(x)
+        return size_of(x) if _is_size(call) else integer(x)
     if sizes is None:
         problem = f"the model's code takes a number out of a tensor of {x.dtype}"
         fix = "keep it a tensor instead of calling .item() or int(), or compute it from sizes"
         raise active().refuse(problem, fix)
     (size,) = sizes
     return size
+
+
+def _is_size(call: Call) -> bool:
+    """Whether torch has been told that an integer is not negative."""
+    value = call.node.meta.get("val")
+    if not isinstance(value, torch.SymInt):
+        return False
+    node: Any = getattr(value, "node")  # noqa: B009 - torch has no types for it
+    return bool(node.shape_env.bound_sympy(node.expr).lower >= 0)
 
 
 @entry("getitem")

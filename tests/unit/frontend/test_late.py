@@ -1,0 +1,229 @@
+"""Functions whose result sizes depend on the data, against NumPy and torch, at sizes 0, 1 and odd.
+
+Each is traced with dynamic sizes, once, and run by the interpreter and by compiled code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.unit.frontend.tracing import bools, floats, integers
+
+import anyshape as ash
+from anyshape.base.errors import LateSizeError, TraceError
+from anyshape.ir import verify
+from anyshape.ir.types import dtype_of
+
+Array = Any
+Function = Callable[..., Any]
+
+
+@cache
+def traced(function: Function, executor: str, *types: Any) -> Any:
+    def whole(xs: Any) -> Any:
+        return function(*xs)
+
+    whole.__annotations__["xs"] = types
+    compiled = ash.jit(executor=executor)(whole)
+    verify(compiled.graph)
+    assert ash.ir.parse(compiled.graph.as_text(), compiled.graph.weights) == compiled.graph
+    return compiled
+
+
+def results(function: Function, executor: str, *arrays: Array) -> tuple[Array, ...]:
+    types = [dtype_of(array)[(None,) * array.ndim] for array in arrays]
+    found = traced(function, executor, *types)(arrays)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def check(ours: Function, theirs: Function, *arrays: Array) -> None:
+    expected = theirs(*arrays)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for executor in ("reference", "native"):
+        found = results(ours, executor, *arrays)
+        assert len(found) == len(expected)
+        for ours_, theirs_ in zip(found, expected, strict=True):
+            assert ours_.shape == theirs_.shape
+            np.testing.assert_array_equal(ours_, theirs_)
+
+
+def few(size: int) -> Array:
+    return integers(size, low=0, high=max(2, size // 2), seed=size)
+
+
+def with_nans(size: int) -> Array:
+    x = np.round(floats(size, seed=size))
+    return np.where(bools(size, seed=1), x, np.float32(np.nan)).astype(np.float32)
+
+
+def everything(x: Any) -> Any:
+    return ash.unique(x, return_index=True, return_inverse=True, return_counts=True)
+
+
+def numpy_everything(x: Array) -> Any:
+    return np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+
+
+def repeated(x: Any, times: Any) -> Any:
+    return ash.repeat_interleave(x, times, axis=1)
+
+
+def first_rows(x: Any, n: Any) -> Any:
+    return x[: n.item()]
+
+
+def between(x: Any, low: Any, high: Any) -> Any:
+    return x[low:high]
+
+
+def counted(n: Any) -> Any:
+    return ash.arange(n), ash.arange(1, n * 2, 3), ash.arange(n, 0, -2), ash.zeros((n, 2))
+
+
+def numpy_counted(n: Array) -> Any:
+    n = int(n)
+    return np.arange(n), np.arange(1, n * 2, 3), np.arange(n, 0, -2), np.zeros((n, 2))
+
+
+sizes = pytest.mark.parametrize("size", [0, 1, 7, 131])
+
+
+@sizes
+def test_masks(size: int) -> None:
+    x, mask, plane = floats(size), bools(size), bools(size, 3)
+    check(lambda x, m: x[m], lambda x, m: x[m], x, mask)
+    check(lambda x, m: x[m], lambda x, m: x[m], floats(size, 3), plane)
+    check(lambda x, m: x[m] * 2, lambda x, m: x[m] * 2, floats(size, 3), mask)
+    check(lambda x, m: x[:, m], lambda x, m: x[:, m], floats(3, size), mask)
+    check(lambda x, m: x[m, 1], lambda x, m: x[m, 1], floats(size, 3), mask)
+    check(lambda x, m: x[m] + x[m], lambda x, m: x[m] * 2, x, mask)
+
+
+@sizes
+def test_selections(size: int) -> None:
+    x, mask = floats(size, 5), bools(5, seed=size)
+    check(
+        lambda x, m: (ash.masked_select(x, m), x.masked_select(x > 0)),
+        lambda x, m: (x[np.broadcast_to(m, x.shape)], x[x > 0]),
+        x, mask,
+    )  # fmt: skip
+    check(
+        lambda x, m: (ash.compress(m, x, axis=1), x.compress(m, axis=-1)),
+        lambda x, m: (np.compress(m, x, axis=1),) * 2,
+        x, mask,
+    )  # fmt: skip
+    check(
+        lambda x, m: ash.compress(m, x), lambda x, m: np.compress(m, x), floats(size), bools(size)
+    )
+    check(lambda x: x.nonzero(), np.nonzero, integers(size, 3, low=0, high=2))
+
+
+@sizes
+def test_unique(size: int) -> None:
+    check(everything, numpy_everything, few(size))
+    check(everything, numpy_everything, with_nans(size))
+    check(ash.unique, np.unique, integers(size, 3, low=0, high=5))
+    check(lambda x: x.unique(return_counts=True),
+          lambda x: np.unique(x, return_counts=True), few(size))  # fmt: skip
+
+
+@sizes
+def test_nans_may_be_values_of_their_own(size: int) -> None:
+    check(lambda x: ash.unique(x, equal_nan=False),
+          lambda x: np.unique(x, equal_nan=False), with_nans(size))  # fmt: skip
+
+
+@sizes
+def test_bincount(size: int) -> None:
+    check(lambda x: ash.bincount(x, minlength=4), lambda x: np.bincount(x, minlength=4), few(size))
+    check(ash.bincount, np.bincount, few(size).astype(np.uint8))
+    check(lambda x, w: x.bincount(w), np.bincount, few(size), np.arange(size) / 4)
+
+
+@sizes
+def test_repeat_interleave(size: int) -> None:
+    times = integers(size, low=0, high=4)
+    check(ash.repeat_interleave, np.repeat, floats(size), times)
+    check(repeated, lambda x, n: np.repeat(x, n, axis=1), floats(2, size), times)
+    check(lambda x: x.repeat_interleave(3), lambda x: np.repeat(x, 3), floats(size, 2))
+
+
+@sizes
+def test_sizes_that_data_decide(size: int) -> None:
+    x = floats(131, 2)
+    check(first_rows, lambda x, n: x[: int(n)], x, np.array(size))
+    check(between, lambda x, a, b: x[int(a) : int(b)], x, np.array(1), np.array(size))
+    check(counted, numpy_counted, np.array(size))
+
+
+@sizes
+def test_order(size: int) -> None:
+    x = integers(size, 5, seed=size)
+    check(lambda x: (ash.sort(x), x.sort(axis=0)), lambda x: (np.sort(x), np.sort(x, 0)), x)
+    check(
+        lambda x: (ash.argsort(x, dim=0), x.argsort()),
+        lambda x: (np.argsort(x, 0, kind="stable"), np.argsort(x, kind="stable")), x,
+    )  # fmt: skip
+    check(lambda x: x.sort(descending=True), lambda x: -np.sort(-x), x)
+    check(
+        lambda x: tuple(x.topk(k=2, dim=-1)) + tuple(ash.topk(x, 3, largest=False)),
+        lambda x: (
+            -np.sort(-x)[:, :2], np.argsort(-x, kind="stable")[:, :2],
+            np.sort(x)[:, :3], np.argsort(x, kind="stable")[:, :3],
+        ), x,
+    )  # fmt: skip
+
+
+@sizes
+def test_scatter(size: int) -> None:
+    x, source = floats(5, 3), floats(size, 3, seed=1)
+    index = integers(size, 3, low=0, high=5, seed=2)
+    tensors = torch.tensor(x), torch.tensor(index), torch.tensor(source)
+
+    def expected(*_: Array) -> tuple[Array, ...]:
+        x, index, source = tensors
+        return (
+            x.scatter_add(0, index, source).numpy(),
+            x.scatter_reduce(0, index, source, "amax").numpy(),
+            x.scatter(0, index, 2.5).numpy(),
+        )
+
+    check(
+        lambda x, i, s: (
+            ash.scatter_add(x, 0, i, s), ash.scatter(x, 0, i, s, "max"), x.scatter(0, i, 2.5)
+        ), expected, x, index, source,
+    )  # fmt: skip
+    check(
+        lambda x, i: (ash.take_along(x, i, axis=0), x.take_along(i - 5, axis=0)),
+        lambda x, i: (np.take_along_axis(x, i, 0), np.take_along_axis(x, i - 5, 0)), x, index,
+    )  # fmt: skip
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("executor", ["reference", "native"])
+def test_a_size_below_zero(executor: Any) -> None:
+    with pytest.raises(LateSizeError, match="the computed size is -3"):
+        results(first_rows, executor, floats(4, 2), np.array(-3))
+    with pytest.raises(LateSizeError, match="the computed size is -1"):
+        results(ash.repeat_interleave, executor, floats(2), np.array([2, -1]))
+
+
+@pytest.mark.parametrize(
+    ("function", "array", "problem"),
+    [
+        (lambda x: x[: x.sum().item()], floats(3), r"item\(\) of a f32\[\] is no size"),
+        (lambda x: ash.compress(x, x), bools(3, 2), r"a condition with shape bool\["),
+        (ash.bincount, integers(3, 2), r"bincount of i64\["),
+        (lambda x: x[(x > 0).all()], floats(3), "a mask without axes as index"),
+    ],
+)
+def test_refusals(function: Function, array: Array, problem: str) -> None:
+    with pytest.raises(TraceError, match=problem):
+        results(function, "reference", array)
