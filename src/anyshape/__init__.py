@@ -118,6 +118,7 @@ from anyshape.frontend.builder.source import (
     zeros_like,
 )
 from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.worklist import worklist
 from anyshape.ir.types import bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from anyshape.ir.types import bool_ as bool
 from anyshape.runtime.limits import Cancellation
@@ -268,6 +269,7 @@ __all__ = [
     "vecdot",
     "where",
     "while_loop",
+    "worklist",
     "zeros",
     "zeros_like",
 ]

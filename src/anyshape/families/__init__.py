@@ -15,11 +15,13 @@ from anyshape.families.map.family import Map
 from anyshape.families.row.family import Row
 from anyshape.families.scatter.family import Scatter
 from anyshape.families.sort.family import Sort
+from anyshape.families.worklist.family import Worklist
 
 FAMILIES: Final[tuple[Family[Any], ...]] = (
     Sort(),  # first: a function of the runtime, with nothing else in its kernel
     Check(),  # likewise
     Compact(),  # likewise
+    Worklist(),  # likewise
     Scatter(),  # likewise alone
     Attention(),  # before its decomposition, which is two products and a softmax
     GroupedDot(),  # before dots, which it would be for each group

@@ -5,6 +5,7 @@
     merge_parts_<dtype>  (…, parts, part_length, ranges; x, part_values, part_places,
                           values, places)
     first_outside_<dtype> (count, number, size, from_end, live; x, earlier, offence)
+    worklist_<dtype>     (count, groups, capacity; keys, order, ends, position)
     part_counts_<dtype>  (size, parts, length; x, counts)
     compact_places_<dtype> (size, parts, length, rank, axes…; x, counts, places, count)
     compact_rows_<dtype> (size, parts, length, width; mask, x, counts, rows, count)
@@ -15,6 +16,8 @@ Parts of a row are sorted by themselves, [parts, outer*inner, …], and then mer
 none, merging is sorting.
 
 `first_outside` writes the first element of x[count] that is outside of its range: `ops/checks.py`.
+
+`worklist` sorts rows by their groups: `ops/worklist.py`.
 
 The last three look at `size` elements as one axis, and write the first `count` rows of their
 results: `ops/compact.py`. A row of `rows` has `width` elements.
@@ -31,6 +34,7 @@ from anyshape.ir.types import Array, DType
 from anyshape.ops.checks import first_offence
 from anyshape.ops.compact import counts_of_parts
 from anyshape.ops.sort import sorted_parts, sorted_places
+from anyshape.ops.worklist import rows_by_group
 
 
 def sort_name(dtype: DType) -> str:
@@ -59,6 +63,8 @@ def compact_places_name(dtype: DType) -> str:
 
 def compact_rows_name(dtype: DType) -> str:
     return f"compact_rows_{dtype}"
+def worklist_name(dtype: DType) -> str:
+    return f"worklist_{dtype}"
 
 
 def run_native(name: str, buffers: Sequence[Array], sizes: Sequence[int]) -> None:
@@ -111,6 +117,10 @@ def _compact_rows(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
     found = x.reshape(size, width)[mask != 0]
     rows.reshape(size, width)[: len(found)] = found
     count[:] = len(found)
+def _worklist(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
+    keys, *results = buffers
+    for result, array in zip(results, rows_by_group(keys, *sizes[1:]), strict=True):
+        result[:] = array
 
 
 _RUNS: Final[Mapping[str, Callable[[Sequence[Array], Sequence[int]], None]]] = {
@@ -121,5 +131,6 @@ _RUNS: Final[Mapping[str, Callable[[Sequence[Array], Sequence[int]], None]]] = {
     "part_counts_": _part_counts,
     "compact_places_": _compact_places,
     "compact_rows_": _compact_rows,
+    "worklist_": _worklist,
 }
 """By how the names begin, the longer beginnings first."""

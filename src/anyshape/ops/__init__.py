@@ -21,6 +21,7 @@ from anyshape.ops import (
     sort,
     source,
     torch_call,
+    worklist,
 )
 
 __all__ = [
@@ -44,4 +45,5 @@ __all__ = [
     "sort",
     "source",
     "torch_call",
+    "worklist",
 ]

@@ -20,6 +20,7 @@ from anyshape.ops import (
     scatter,
     sort,
     source,
+    worklist,
 )
 
 ADD: Final = elementwise.add
@@ -59,3 +60,4 @@ TAKE_ALONG: Final = indexing.take_along
 TOKEN: Final = random.token
 TRANSPOSE: Final = movement.transpose
 WHILE: Final = control.while_
+WORKLIST: Final = worklist.worklist

@@ -25,11 +25,12 @@ from tests.compliance.cases import (
     sort,
     source,
     torch_call,
+    worklist,
 )
 
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise, movement, reduce, cumulative, dot, source, late, control, random, compound,
-    attention, kernel, indexing, scatter, sort, parts, checks, compact, torch_call,
+    attention, kernel, indexing, scatter, sort, parts, checks, compact, torch_call, worklist,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.frontend.tracing import Array, check, floats, integers, run
 
 import anyshape as ash
-from anyshape.base.errors import OperandError
+from anyshape.base.errors import DTypeError, OperandError
 
 PAIRS = [
     ((3, 4), (4, 5)), ((4,), (4,)), ((4,), (4, 5)), ((3, 4), (4,)), ((2, 3, 4), (4, 5)),
@@ -87,6 +87,45 @@ def test_grouped_dot_of_other_ranks() -> None:
     operands = floats(7, 4), floats(4, 5), np.array([2, 7])
     with pytest.raises(OperandError, match=r"have ranks \(2, 2, 1\), expected \(2, 3, 1\)"):
         run(ash.grouped_dot, *operands, static=True)
+
+
+# --- worklists ------------------------------------------------------------------------------------
+
+
+def test_worklist_of_rows_and_back() -> None:
+    def ours(x: Any, weights: Any, keys: Any) -> Any:
+        order, ends, position = ash.worklist(keys, 3)
+        return ash.grouped_dot(x[order], weights, ends)[position]
+
+    def theirs(x: Any, weights: Any, keys: Any) -> Any:
+        return np.stack([row @ weights[key] for row, key in zip(x, keys, strict=True)])
+
+    keys = np.array([2, 0, 2, 1, 0, 0, 2])
+    check(ours, theirs, floats(7, 4), floats(3, 4, 5, seed=1), keys)
+
+
+def test_worklist_with_a_capacity_leaves_the_last_rows_out() -> None:
+    def ours(x: Any, weights: Any, keys: Any) -> Any:
+        order, ends, position = ash.worklist(keys, 3, capacity=2)
+        return ash.grouped_dot(x[order], weights, ends)[position]
+
+    def theirs(x: Any, weights: Any, keys: Any) -> Any:
+        products = np.stack([row @ weights[key] for row, key in zip(x, keys, strict=True)])
+        products[[5, 6]] = 0  # the third rows of groups 0 and 2
+        return products
+
+    keys = np.array([2, 0, 2, 1, 0, 0, 2])
+    check(ours, theirs, floats(7, 4), floats(3, 4, 5, seed=1), keys)
+
+
+def test_worklist_of_other_ranks() -> None:
+    with pytest.raises(OperandError, match=r"keys have rank 2, expected 1"):
+        run(lambda keys: ash.worklist(keys, 3).order, np.array([[2, 1]]), static=True)
+
+
+def test_worklist_of_floats() -> None:
+    with pytest.raises(DTypeError, match=r"worklist \(keys\)"):
+        run(lambda keys: ash.worklist(keys, 3).order, floats(4), static=True)
 
 
 # --- einsum by its definition ---------------------------------------------------------------------

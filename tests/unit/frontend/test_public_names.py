@@ -148,6 +148,7 @@ NAMES = [
     "vecdot",
     "where",
     "while_loop",
+    "worklist",
     "zeros",
     "zeros_like",
 ]

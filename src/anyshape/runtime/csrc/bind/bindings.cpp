@@ -23,6 +23,7 @@
 #include "core/machine.h"
 #include "core/object.h"
 #include "core/sort_kernels.h"
+#include "core/worklist_kernels.h"
 
 namespace nb = nanobind;
 
@@ -100,8 +101,9 @@ NB_MODULE(_native, module) {
         nb::arg("bytes"));
     module.def("native_kernels", [] {
         nb::dict addresses;
-        for (const auto kernels : {anyshape::sort_kernels(), anyshape::check_kernels(),
-                                   anyshape::chain_kernels(), anyshape::compact_kernels()}) {
+        for (const auto kernels :
+             {anyshape::sort_kernels(), anyshape::check_kernels(), anyshape::chain_kernels(),
+              anyshape::compact_kernels(), anyshape::worklist_kernels()}) {
             for (const anyshape::NamedKernel& kernel : kernels) {
                 addresses[nb::str(kernel.name.data(), kernel.name.size())] =
                     reinterpret_cast<std::uintptr_t>(kernel.function);

@@ -1,0 +1,1 @@
+"""Worklists, by a function of the runtime."""
