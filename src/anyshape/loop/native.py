@@ -63,6 +63,8 @@ def compact_places_name(dtype: DType) -> str:
 
 def compact_rows_name(dtype: DType) -> str:
     return f"compact_rows_{dtype}"
+
+
 def worklist_name(dtype: DType) -> str:
     return f"worklist_{dtype}"
 
@@ -117,6 +119,8 @@ def _compact_rows(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
     found = x.reshape(size, width)[mask != 0]
     rows.reshape(size, width)[: len(found)] = found
     count[:] = len(found)
+
+
 def _worklist(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
     keys, *results = buffers
     for result, array in zip(results, rows_by_group(keys, *sizes[1:]), strict=True):

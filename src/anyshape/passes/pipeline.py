@@ -21,6 +21,7 @@ from anyshape.passes.few_parts import FewParts
 from anyshape.passes.fold import Fold
 from anyshape.passes.fuse import Fuse, SingleKernels
 from anyshape.passes.infra import Pass
+from anyshape.passes.known_indices import KnownIndices
 from anyshape.passes.late_sizes import LateSizes
 from anyshape.passes.long_tasks import LongTasks
 from anyshape.passes.narrowing import Narrowing
@@ -60,6 +61,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     Expand(),  # then: what no kernel takes whole becomes primitives
     *SIMPLIFY,
     LateSizes(),  # behind these: an op whose operand is constant has been computed
+    KnownIndices(),  # before whoever looks for indices: they are what they were made as
     RowProducts(),  # products of rows, with what follows them in the same shape
     RecogniseAttention(),  # products around a softmax, which later passes need not know
     CausalMasks(),  # attention whose mask need not be made

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import anyshape as ash
-from anyshape.frontend.builder.integer_ranges import Range, range_of
+from anyshape.analysis.integer_ranges import Range
+from anyshape.frontend.builder.integer_ranges import range_of
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.interpret import evaluate
 from anyshape.sym import Dim, Symbol

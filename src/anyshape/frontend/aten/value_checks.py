@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anyshape.analysis.integer_ranges import Range
 from anyshape.frontend.aten.calls import Call
 from anyshape.frontend.aten.walk import target_name
 from anyshape.frontend.builder.checks import check_values
-from anyshape.frontend.builder.integer_ranges import Range, range_of
+from anyshape.frontend.builder.integer_ranges import range_of
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer, active
 from anyshape.ir.checks import ValueCheck
