@@ -49,6 +49,7 @@ NONZERO: Final = late.nonzero
 PART_COUNTS: Final = compact.part_counts
 PREFIX: Final = late.prefix
 RESHAPE: Final = movement.reshape
+SCATTER: Final = scatter.scatter
 SCATTER_ALONG: Final = scatter.scatter_along
 SCAN: Final = control.scan
 SEGMENT: Final = kernel.segment

@@ -17,6 +17,7 @@ from anyshape.passes.columns_last import ColumnsLast
 from anyshape.passes.compute_constants import ComputeConstants
 from anyshape.passes.dce import EliminateDead
 from anyshape.passes.expand import Expand
+from anyshape.passes.expert_loops import ExpertLoops
 from anyshape.passes.few_parts import FewParts
 from anyshape.passes.fold import Fold
 from anyshape.passes.fuse import Fuse, SingleKernels
@@ -62,6 +63,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     *SIMPLIFY,
     LateSizes(),  # behind these: an op whose operand is constant has been computed
     KnownIndices(),  # before whoever looks for indices: they are what they were made as
+    ExpertLoops(),  # before whoever takes products: those of all experts are one
     RowProducts(),  # products of rows, with what follows them in the same shape
     RecogniseAttention(),  # products around a softmax, which later passes need not know
     CausalMasks(),  # attention whose mask need not be made

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.aten.calls import Call, NoEntryError, entry
 from anyshape.frontend.aten.value_checks import check_indices, op_name
+from anyshape.frontend.builder import source
 from anyshape.frontend.builder.axes import normal_axis
 from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.elementwise import where
@@ -152,6 +153,15 @@ def unsafe_index_put(
     items = enumerate(_without_masks(indices))
     positions = {axis: item for axis, item in items if item is not None}
     return put(x, positions, value, "add" if accumulate else "set")
+
+
+@entry("aten.one_hot.default")
+def one_hot(call: Call, x: Tensor, num_classes: int = -1) -> Tensor:
+    """Without a number of classes, the greatest index says how many there are."""
+    if isinstance(num_classes, int) and num_classes < 1:
+        raise NoEntryError
+    check_indices(call, x, Dim.of(num_classes), 0)
+    return source.one_hot(x, num_classes, call.dtype)
 
 
 @entry("aten.nonzero.default")
