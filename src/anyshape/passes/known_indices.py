@@ -29,10 +29,18 @@ class KnownIndices:
     name: str = "known-indices"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        return rebuild_graph(_Asker(self.name, ctx), graph)
+        if not any(map(_asks, graph.nodes())):
+            return graph
+        return rebuild_graph(IndexAsker(self.name, ctx), graph)
 
 
-class _Asker(Rebuilder):
+def _asks(node: Node) -> bool:
+    return node.op is elementwise.select or isinstance(node.attrs, CheckAttrs)
+
+
+class IndexAsker(Rebuilder):
+    """Answers what is asked about indices."""
+
     def __init__(self, name: str, ctx: PassContext) -> None:
         self.name = name
         self.ctx = ctx

@@ -36,6 +36,7 @@ from anyshape.passes.share_kernels import ShareKernels
 from anyshape.passes.shared_heads import SharedHeads
 from anyshape.passes.sibling_products import SiblingProducts
 from anyshape.passes.slices_last import SlicesLast
+from anyshape.passes.worklists import Worklists
 
 KERNELS: Final[tuple[Pass, ...]] = (
     SlicesLast(),  # before whatever looks for views: a slice is one, a reshape of it is not
@@ -64,6 +65,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     LateSizes(),  # behind these: an op whose operand is constant has been computed
     KnownIndices(),  # before whoever looks for indices: they are what they were made as
     ExpertLoops(),  # before whoever takes products: those of all experts are one
+    Worklists(),  # what models and the pass before say about rows by group, in one form
     RowProducts(),  # products of rows, with what follows them in the same shape
     RecogniseAttention(),  # products around a softmax, which later passes need not know
     CausalMasks(),  # attention whose mask need not be made

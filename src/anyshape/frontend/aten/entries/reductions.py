@@ -16,6 +16,8 @@ from anyshape.frontend.builder.functions import sqrt
 from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
+from anyshape.ir.types import i64
+from anyshape.ops.elementwise import cast
 
 Function = Callable[..., Tensor]
 
@@ -139,9 +141,31 @@ def _norm(call: Call, size: Tensor, ord: float, axes: Axes | None, keepdim: bool
     return red.sum(size**ord, axes, keepdim) ** (1 / ord)
 
 
+MOST_NUMBERS = 1 << 20
+"""Bins of a number each, up to which floats place every number in its own."""
+
+
+def _is_number_each(bins: int, min: float, max: float) -> bool:
+    """Whether each integer from `min` to `max` has a bin of its own, by torch's arithmetic too."""
+    whole = float(min).is_integer() and float(max).is_integer()
+    return whole and max - min == bins - 1 and 1 < bins <= MOST_NUMBERS and abs(min) < MOST_NUMBERS
+
+
+def _integers_of(x: Tensor) -> Tensor | None:
+    """The i64 numbers that a float tensor was cast from."""
+    tracer = active()
+    node = tracer.value(x).node
+    is_cast = node.op is cast and node.operands[0].tensor.dtype == i64
+    return tracer.tensor(node.operands[0]) if is_cast else None
+
+
 @entry("aten.histc.default")
 def histc(call: Call, x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of equal bins; those outside are not counted."""
+    whole = _integers_of(x)
+    if whole is not None and _is_number_each(bins, min, max):
+        hit = whole.reshape(-1, 1) == arange(bins) + int(min)
+        return red.sum(cast_to(hit, call.dtype), 0)
     flat = call.operand(x).reshape(-1, 1)
     width = (max - min) / bins
     place = ew.minimum(ew.floor((flat - min) / width), bins - 1)
