@@ -5,7 +5,8 @@
 A ratio is the time without the pass, or of the spelling with compounds, over that of the workload
 as it is: above 1 the optimisation pays. Each turn calls both, so that what disturbs the machine
 disturbs both; the median of the turns' ratios stands with the interval that holds the true one in
-95 of 100 cases, from the ranks of the turns alone.
+95 of 100 cases, from the ranks of the turns alone. In front of its ratios each workload has the
+number of its kernels, and of those that there would be without any of the passes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ LOSS = 0.97
 
 PASSES = (
     "refine", "constants", "attention", "causal-masks", "row-products", "narrowing",
-    "sibling-products", "slices-last", "reshapes-last", "columns-last", "fuse", "pipeline",
+    "sibling-products", "sibling-maps", "slices-last", "reshapes-last", "columns-last", "fuse",
+    "pipeline",
 )  # fmt: skip
 LEAST = 2e-3
 """Seconds that a turn takes, at least."""
@@ -82,6 +84,12 @@ def _seconds(call: Call, count: int, clock: Callable[[], float]) -> float:
     return max(1e-9, (clock() - start) / count)
 
 
+def kernels_of(workload: InPrimitives, without: Sequence[str] = ()) -> int:
+    """How many there are for one call, a kernel with variants counted once."""
+    graph = workload.compiled(workload.by_hand, tuple(without)).executable.graph
+    return sum(node.op.name == "kernel" for node in graph.nodes())
+
+
 def rows_of(workload: InPrimitives, options: argparse.Namespace) -> Iterator[tuple[str, Ratio]]:
     clock = CLOCKS[options.clock]
     own = workload.compiled(workload.by_hand, threads=options.threads)
@@ -109,6 +117,8 @@ def main() -> int:
     losses = 0
     for workload in IN_PRIMITIVES:
         if options.only.lower() in workload.name.lower():
+            before, after = kernels_of(workload, options.passes), kernels_of(workload)
+            print(f"{workload.name}: {before} -> {after} kernels", flush=True)
             for label, ratio in rows_of(workload, options):
                 losses += ratio.is_loss and "without" in label
                 print(f"{label:45} {ratio}{'  a loss' if ratio.is_loss else ''}", flush=True)

@@ -43,8 +43,9 @@ class InPrimitives:
         return rng.normal(size=(*shape, self.width)).astype(np.float32)
 
 
-def _weights(*shape: int) -> Array:
-    rng = np.random.default_rng(sum(shape))
+def _weights(*shape: int, number: int = 0) -> Array:
+    """Those with other numbers are others: products with equal weights would be computed once."""
+    rng = np.random.default_rng([number, *shape])
     return (rng.normal(size=shape) / math.sqrt(shape[0])).astype(np.float32)
 
 
@@ -69,42 +70,70 @@ def rms_norm(x: Any) -> Any:
 
 
 def swiglu(x: Any) -> Any:
-    gate, up, down = _weights(256, 512), _weights(256, 512), _weights(512, 256)
+    gate, up = (_weights(256, 512, number=i) for i in range(2))
+    down = _weights(512, 256)
     hidden = x @ gate
     return x + (hidden * ash.sigmoid(hidden) * (x @ up)) @ down
 
 
 def swiglu_of_compounds(x: Any) -> Any:
-    gate, up, down = _weights(256, 512), _weights(256, 512), _weights(512, 256)
+    gate, up = (_weights(256, 512, number=i) for i in range(2))
+    down = _weights(512, 256)
     return x + (ash.silu(x @ gate) * (x @ up)) @ down
 
 
 HEADS, WIDTH = 4, 256
 
 
-def _heads(x: Any) -> Any:
-    return ash.transpose(x.reshape(("batch", "seq", HEADS, WIDTH // HEADS)), (0, 2, 1, 3))
+def _heads(x: Any, heads: int = HEADS) -> Any:
+    return ash.transpose(x.reshape(("batch", "seq", heads, WIDTH // HEADS)), (0, 2, 1, 3))
 
 
 def nano_gpt(x: Any) -> Any:
     """A block as nanoGPT has it, without compounds: a mask of `-inf`, softmax and norms by hand."""
-    q, k, v = (_heads(layer_norm(x) @ _weights(WIDTH, WIDTH)) for _ in range(3))
+    q, k, v = (_heads(layer_norm(x) @ _weights(WIDTH, WIDTH, number=i)) for i in range(3))
     scores = q @ k.mT * (1 / math.sqrt(WIDTH // HEADS))
     row, column = (ash.arange("seq")[:, None], ash.arange("seq")[None, :])
     mixed = softmax(ash.where(column <= row, scores, -math.inf)) @ v
     flat = ash.transpose(mixed, (0, 2, 1, 3)).reshape(("batch", "seq", WIDTH))
-    x = x + flat @ _weights(WIDTH, WIDTH)
+    x = x + flat @ _weights(WIDTH, WIDTH, number=3)
     return x + ash.gelu(layer_norm(x) @ _weights(WIDTH, 4 * WIDTH)) @ _weights(4 * WIDTH, WIDTH)
 
 
 def nano_gpt_of_compounds(x: Any) -> Any:
     normal = ash.layer_norm(x, axis=-1)
-    q, k, v = (_heads(normal @ _weights(WIDTH, WIDTH)) for _ in range(3))
+    q, k, v = (_heads(normal @ _weights(WIDTH, WIDTH, number=i)) for i in range(3))
     mixed = ash.attention(q, k, v, causal="top_left")
     flat = ash.transpose(mixed, (0, 2, 1, 3)).reshape(("batch", "seq", WIDTH))
-    x = x + flat @ _weights(WIDTH, WIDTH)
+    x = x + flat @ _weights(WIDTH, WIDTH, number=3)
     normal = ash.layer_norm(x, axis=-1)
     return x + ash.gelu(normal @ _weights(WIDTH, 4 * WIDTH)) @ _weights(4 * WIDTH, WIDTH)
+
+
+def rotated(x: Any, cos: Any, sin: Any) -> Any:
+    """Pairs that lie half a head apart, turned by angles of their positions."""
+    half = x.shape[-1] // 2
+    return x * cos + ash.concat([-x[..., half:], x[..., :half]], axis=-1) * sin
+
+
+def llama(x: Any) -> Any:
+    """A dense layer: heads that share keys, rotations, norms by hand, a gated feed-forward part."""
+    shared, width = HEADS // 2, WIDTH // HEADS
+    normal = rms_norm(x)
+    q, k, v = (
+        _heads(normal @ _weights(WIDTH, heads * width, number=i), heads)
+        for i, heads in enumerate((HEADS, shared, shared))
+    )
+    speeds = (10_000.0 ** (-np.arange(width // 2) * 2 / width)).astype(np.float32)
+    angle = ash.arange("seq").astype(ash.f32)[:, None] * np.concatenate([speeds, speeds])
+    cos, sin = ash.cos(angle), ash.sin(angle)
+    mixed = ash.attention(rotated(q, cos, sin), rotated(k, cos, sin), v, causal="top_left")
+    flat = ash.transpose(mixed, (0, 2, 1, 3)).reshape(("batch", "seq", WIDTH))
+    x = x + flat @ _weights(WIDTH, WIDTH, number=3)
+    gate, up = (_weights(WIDTH, 512, number=i) for i in range(2))
+    down = _weights(512, WIDTH)
+    normal = rms_norm(x)
+    return x + (ash.silu(normal @ gate) * (normal @ up)) @ down
 
 
 ROWS = ((64,), (4096,))
@@ -116,4 +145,5 @@ IN_PRIMITIVES: list[InPrimitives] = [
     InPrimitives("rms norm", rms_norm, lambda x: ash.rms_norm(x, axis=-1, eps=1e-5), 768, ROWS),
     InPrimitives("SwiGLU", swiglu, swiglu_of_compounds, 256, ROWS),
     InPrimitives("nanoGPT", nano_gpt, nano_gpt_of_compounds, WIDTH, SEQUENCES),
+    InPrimitives("Llama", llama, None, WIDTH, SEQUENCES),
 ]

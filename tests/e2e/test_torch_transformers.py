@@ -95,6 +95,16 @@ def test_any_size_and_padding(name: str) -> None:
         close(found[0], wanted[0])
 
 
+def test_a_dense_layer_is_eight_kernels() -> None:
+    """Norm, product, rotation, attention, projection, norm, gated product, product."""
+    counts: list[int] = []
+    for layers in (1, 2):
+        config = tf.LlamaConfig(**SMALL | {"num_hidden_layers": layers}, num_key_value_heads=2)
+        graph = compiled(tf.LlamaForCausalLM(config).eval(), {"use_cache": False}).executable.graph
+        counts.append(sum(node.op.name == "kernel" for node in graph.nodes()))
+    assert counts[1] - counts[0] == 8
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_bfloat16_is_as_exact_as_torch(name: str) -> None:
     """On average: where two experts are almost equal, a token may go to either of them."""

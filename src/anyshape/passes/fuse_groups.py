@@ -3,8 +3,9 @@
 Walking from the results backwards, a node joins the group of its users if they are all in one group
 and that group can take it:
 
-  - a *map* (elementwise or indexed) is inlined into its users, unless a broadcast there would
-    compute something costly again and again; reductions keep what several of their loops need;
+  - a *map* (elementwise or indexed) is inlined into its users, unless a broadcast there, or
+    further on, would compute something costly again and again; reductions keep what several of
+    their loops need;
   - a *loop* (reduction or contraction) takes along what follows it if the family of its kernel can
     (`families/`): after a product elementwise ops of its own shape and transposes;
   - reductions of the same *rows* share a kernel with all that is made of them in between, however
@@ -120,6 +121,7 @@ class Grouping:
                 self.users[value.node].add(node)
         self.results = {value.node for value in graph.results}
         self.rows = rows_of(nodes)
+        self.repeated: dict[Node, bool] = {}
         self.decisions: dict[Node, Decision] = {}
         for node in reversed(nodes):
             if has_kernel(node):
@@ -208,7 +210,7 @@ class Grouping:
         if node in self.rows and not self._has_same_rows(node, group):
             return self._objection_to_leaving(node, group)
         costly = node.op.has(Trait.ELEMENTWISE) and not node.op.is_cheap
-        if costly and self._is_expanded(node) and not self._is_made_once(node):
+        if costly and self._is_repeated(node, group) and not self._is_made_once(node):
             return Refusal("it would be computed again for each use")
         return None
 
@@ -235,14 +237,19 @@ class Grouping:
         together = any(u.op is CONCAT and u.attrs == concat_.attrs for u in self.users[concat_])
         return together or 0 < group.parts <= MOST_PARTS < group.parts + len(concat_.operands)
 
-    def _is_expanded(self, node: Node) -> bool:
-        """Whether some user has more elements: broadcasting repeats the node's work."""
-        size = node.result().tensor.size
-        return any(
-            self.scope.proves(Equal(user.result().tensor.size, size)) is not Answer.TRUE
-            and not is_loop(user)
-            for user in self.users[node]
-        )
+    def _is_repeated(self, node: Node, group: Group) -> bool:
+        """Whether broadcasting repeats the node's work: for its users, or for what they are for."""
+        if node not in self.repeated:
+            users = [user for user in self.users[node] if not is_loop(user)]
+            inner = [u for u in users if u is not group.root and not self._is_made_once(u)]
+            expanded = any(self._is_expanded(node, user) for user in users)
+            self.repeated[node] = expanded or any(self._is_repeated(u, group) for u in inner)
+        return self.repeated[node]
+
+    def _is_expanded(self, node: Node, user: Node) -> bool:
+        """Whether a user has more elements."""
+        sizes = user.result().tensor.size, node.result().tensor.size
+        return self.scope.proves(Equal(*sizes)) is not Answer.TRUE
 
 
 def _objection_to_loop(node: Node, group: Group) -> Refusal | None:

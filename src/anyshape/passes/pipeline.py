@@ -34,6 +34,7 @@ from anyshape.passes.row_products import RowProducts
 from anyshape.passes.segments import Segments
 from anyshape.passes.share_kernels import ShareKernels
 from anyshape.passes.shared_heads import SharedHeads
+from anyshape.passes.sibling_maps import SiblingMaps
 from anyshape.passes.sibling_products import SiblingProducts
 from anyshape.passes.slices_last import SlicesLast
 from anyshape.passes.worklists import Worklists
@@ -41,6 +42,7 @@ from anyshape.passes.worklists import Worklists
 KERNELS: Final[tuple[Pass, ...]] = (
     SlicesLast(),  # before whatever looks for views: a slice is one, a reshape of it is not
     ColumnsLast(),  # transpositions first: they may join what comes before them
+    SiblingMaps(),  # behind those that make slices plain: parts of one value, treated alike
     ReshapesLast(),  # what follows reshaped rows may join them
     FewParts(),  # no concatenation of more parts than a kernel chooses among
     Fuse(),  # then what is computed together

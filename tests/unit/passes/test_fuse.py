@@ -145,6 +145,12 @@ def test_an_operand_may_be_the_residual() -> None:
 
 
 @ash.jit
+def repeated_further_on(x: ash.f32["s", 8], w: ash.f32[8]):
+    """Between the function and the broadcast there is something cheap."""
+    return x * (ash.tanh(w) + 1)
+
+
+@ash.jit
 def computed_across(x: ash.f32["k", "s"], w: ash.f32["k", "n"]):
     return ash.relu(x).mT @ w
 
@@ -233,6 +239,11 @@ def grouped_view(x: ash.f32["k", "t"], w: ash.f32["g", "k", "n"], ends: ash.i32[
         (
             repeated_rows,
             [["relu"], ["broadcast", "dot"]],
+            "it would be computed again for each use",
+        ),
+        (
+            repeated_further_on,
+            [["tanh"], ["add", "mul"]],
             "it would be computed again for each use",
         ),
         (
