@@ -42,7 +42,7 @@ from anyshape.base.errors import (
 )
 from anyshape.base.location import Location
 from anyshape.ir import Builder, Graph, evaluate, parse, verify
-from anyshape.ir.types import f32, i64
+from anyshape.ir.types import bool_, f32, i64
 from anyshape.sym import Axis, Facts
 
 
@@ -287,6 +287,39 @@ def test_ranks_that_differ() -> None:
 
     assert message_of(OperandError, build) == (
         "attention: k has rank 2, expected 3\nfix: call it as attention(q, k, v, masks*)"
+    )
+
+
+def test_a_sink_that_is_not_there() -> None:
+    def build() -> None:
+        b = Builder.at_entry()
+        b.emit("attention", *(b.param(f32["n", 4]) for _ in "qkv"), sink=True)
+
+    assert message_of(OperandError, build) == (
+        "attention: sink is true, but no operand follows v\n"
+        "fix: call it as attention(q, k, v, masks*)"
+    )
+
+
+def test_a_sink_for_each_key() -> None:
+    def build() -> None:
+        b = Builder.at_entry()
+        q, k = b.param(f32["n", 4]), b.param(f32[7, 4])
+        b.emit("attention", q, k, k, b.param(f32[7]), sink=True)
+
+    assert message_of(RequirementError, build) == (
+        "attention: axis 0 of sink must be 1: requires 7 == 1, which never holds\n"
+        "fix: change the shapes so that the requirement can hold"
+    )
+
+
+def test_a_sink_that_is_no_float() -> None:
+    def build() -> None:
+        b = Builder.at_entry()
+        b.emit("attention", *(b.param(f32["n", 4]) for _ in "qkv"), b.param(bool_[1]), sink=True)
+
+    assert message_of(DTypeError, build) == (
+        "attention (sink): expected f32, got bool\nfix: cast explicitly"
     )
 
 

@@ -13,6 +13,10 @@ The score of a query and a key is made in this order:
     score = -inf                                        where causality or the window hides the key
 
 A query whose scores are all -inf gets zeros, as in PyTorch's attention, or NaN, as by a softmax.
+
+A *sink* is one more score for each query, with no key and no value: it takes part in the softmax's
+maximum and sum only. It is the last operand, broadcasts to [batch, heads, q, 1], and no mask hides
+it.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from anyshape.base.errors import DTypeError
 from anyshape.ir.attrs import Attrs
@@ -42,7 +46,8 @@ class AttentionAttrs(Attrs):
 
     Without `scale` the scores are divided by the square root of the width. `hidden` is the score
     where a bool mask is false, and `unseen` what a query gets all of whose scores are -inf. Query
-    i sees the keys from i + `low` to i + `high`, where these are given.
+    i sees the keys from i + `low` to i + `high`, where these are given. With `sink`, the last
+    operand is one.
     """
 
     causal: Literal["none", "top_left", "bottom_right"] = "none"
@@ -52,6 +57,7 @@ class AttentionAttrs(Attrs):
     unseen: Literal["zeros", "nan"] = "zeros"
     low: Dim | None = None
     high: Dim | None = None
+    sink: bool = False
 
     def last(self, queries: Dim, keys: Dim) -> Dim | None:
         """What is added to the position of a query for that of the last key it sees."""
@@ -59,13 +65,28 @@ class AttentionAttrs(Attrs):
         return ends[self.causal]
 
 
+Operand = TypeVar("Operand")
+
+
+def masks_and_sink(
+    operands: Sequence[Operand], attrs: AttentionAttrs
+) -> tuple[tuple[Operand, ...], Operand | None]:
+    """What follows queries, keys and values."""
+    others = tuple(operands[3:])
+    return (others[:-1], others[-1]) if attrs.sink and others else (others, None)
+
+
 def _attention_dtype(
     op: str, dtypes: Sequence[DType], attrs: AttentionAttrs, /
 ) -> tuple[DType, ...]:
     result = SameDType(FLOATS)(op, dtypes[:3], attrs)
-    for mask in dtypes[3:]:
-        if mask not in (bool_, dtypes[0], wide_of(dtypes[0])):
+    masks, sink = masks_and_sink(dtypes, attrs)
+    floats = dtypes[0], wide_of(dtypes[0])
+    for mask in masks:
+        if mask not in (bool_, *floats):
             raise DTypeError(f"{op} (mask)", f"bool or {dtypes[0]}", str(mask))
+    if sink is not None and sink not in floats:
+        raise DTypeError(f"{op} (sink)", str(dtypes[0]), str(sink))
     return result
 
 
@@ -78,6 +99,8 @@ def attention_shape(
             wanted = rank if rank in RANKS else "2, 3 or 4"
             raise ctx.refuse_operand(f"{name} has rank {len(shape)}, expected {wanted}")
     q, k, v = map(with_all_axes, shapes[:3])
+    if attrs.sink and len(shapes) == 3:
+        raise ctx.refuse_operand("sink is true, but no operand follows v")
     if attrs.causal != "none" and attrs.high is not None:
         raise ctx.refuse_attribute("high", f"is {attrs.high}, but it is causal already")
     batch = ctx.require_equal(q[0], k[0], "q and k must have one batch size")
@@ -87,9 +110,11 @@ def attention_shape(
     ctx.require_equal(k[2], v[2], "k and v must have one length")
     ctx.require(k[1] >= 1, "there must be a kv head")
     ctx.require(Divisible(q[1], k[1]), "heads must be a multiple of kv heads")
-    scores = (batch, q[1], q[2], k[2])
-    for given in shapes[3:]:
-        _check_mask(ctx, given, own_axes(scores, rank))
+    masks, sink = masks_and_sink(shapes, attrs)
+    for given in masks:
+        _check_broadcasts(ctx, "mask", given, own_axes((batch, q[1], q[2], k[2]), rank))
+    if sink is not None:
+        _check_broadcasts(ctx, "sink", sink, own_axes((batch, q[1], q[2], Dim.of(1)), rank))
     return (own_axes((batch, q[1], q[2], v[3]), rank),)
 
 
@@ -104,25 +129,27 @@ def own_axes(dims: tuple[Dim, ...], rank: int) -> tuple[Dim, ...]:
     return (*dims[: rank - 2], *dims[2:])
 
 
-def _check_mask(ctx: ShapeContext, mask: Shape, scores: Shape) -> None:
-    if len(mask) > len(scores):
-        problem = f"mask has rank {len(mask)}, expected at most {len(scores)}"
+def _check_broadcasts(ctx: ShapeContext, name: str, shape: Shape, scores: Shape) -> None:
+    if len(shape) > len(scores):
+        problem = f"{name} has rank {len(shape)}, expected at most {len(scores)}"
         raise ctx.refuse_operand(problem)
-    for axis, (given, full) in enumerate(zip(reversed(mask), reversed(scores), strict=False)):
-        ctx.require_one_or(given, full, f"axis {len(mask) - 1 - axis} of mask must be 1 or {full}")
+    for axis, (given, full) in enumerate(zip(reversed(shape), reversed(scores), strict=False)):
+        wanted = "1" if full == 1 else f"1 or {full}"
+        ctx.require_one_or(given, full, f"axis {len(shape) - 1 - axis} of {name} must be {wanted}")
 
 
 def _attention(b: Builder, operands: Sequence[Value], attrs: AttentionAttrs, /) -> Value:
     q, k, v = (_with_all_axes(Expr(b, value)) for value in operands[:3])
     rank = operands[0].tensor.rank
-    masks = [_aligned(Expr(b, value), rank) for value in operands[3:]]
+    others = [_aligned(Expr(b, value), rank) for value in operands]
+    masks, sink = masks_and_sink(others, attrs)
     batch, heads, length, width = q.shape
     kv_heads, kv_length = k.shape[1], k.shape[2]
     groups = heads // kv_heads
     grouped = _scaled(q.wide(), attrs).reshape(batch, kv_heads, groups, length, width)
     pairs = {"batch": ((0, 1), (0, 1)), "contract": ((4,), (3,))}
     scores = grouped.apply("dot", k.wide(), **pairs).reshape(batch, heads, length, kv_length)
-    weights = _softmax(_masked(_capped(scores, attrs), masks, attrs), attrs)
+    weights = _weights(_masked(_capped(scores, attrs), masks, attrs), sink, attrs)
     spread = weights.reshape(batch, kv_heads, groups, length, kv_length)
     mixed = spread.apply("dot", v.wide(), batch=((0, 1), (0, 1)), contract=((4,), (2,)))
     shape = own_axes((batch, heads, length, v.shape[3]), rank)
@@ -161,6 +188,16 @@ def _masked(scores: Expr, masks: Sequence[Expr], attrs: AttentionAttrs) -> Expr:
     for seen in _in_sight(scores, attrs):
         scores = _keep(scores, seen, -math.inf)
     return scores
+
+
+def _weights(scores: Expr, sink: Expr | None, attrs: AttentionAttrs) -> Expr:
+    """The softmax of the scores and of the sink, without the weight of that."""
+    if sink is None:
+        return _softmax(scores, attrs)
+    *rows, keys = scores.shape
+    column = sink.wide().apply("broadcast", shape=(*rows, Dim.of(1)))
+    weights = _softmax(scores.apply("concat", column, axis=3), attrs)
+    return weights.apply("slice", starts=[Dim.of(0)] * 4, stops=(*rows, keys), steps=[1] * 4)
 
 
 def _softmax(scores: Expr, attrs: AttentionAttrs) -> Expr:

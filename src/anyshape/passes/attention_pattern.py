@@ -6,6 +6,9 @@ Between the first product and the softmax each op is a *step*, and `STEPS` says 
 one: scales, a cap by tanh, masks that are added or select, conversions, and other arrangements of
 the axes before masks. A step also names the operand that the score comes in through.
 
+A *sink* is one more column of scores, behind the others or before them, whose weights are cut off
+again before the second product.
+
 A softmax is the compound, or `exp(x - max(x)) / sum(exp(x - max(x)))` by hand. Without the maximum
 it would overflow where attention does not, so that is no softmax here.
 """
@@ -16,14 +19,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from anyshape.analysis.cuts import only_cut
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import AnyOp
 from anyshape.ir.rewrite import Refusal
 from anyshape.ops.compound import softmax
 from anyshape.ops.elementwise import div, exp, mul, select, sub, tanh
-from anyshape.ops.known import ADD, BROADCAST, CAST, DOT, RESHAPE, SUM, TRANSPOSE
+from anyshape.ops.known import ADD, BROADCAST, CAST, CONCAT, DOT, RESHAPE, SUM, TRANSPOSE
 from anyshape.ops.movement import AxisAttrs
 from anyshape.ops.reduce import ReduceAttrs, max_
+from anyshape.sym import Dim
 
 MOST_STEPS = 24
 """Of a score. What is longer is no attention that anybody writes."""
@@ -112,6 +117,53 @@ def _down_to(value: Value, node: Node) -> Iterator[Node]:
         yield value.node
         (value,) = value.node.operands
     yield node
+
+
+# --- sinks ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """One more score for each query, and the nodes that add it to the others and cut it off."""
+
+    scores: Value
+    value: Value
+    nodes: tuple[Node, ...]
+
+
+def sink_of(cut: Node, softmax: Softmax) -> Sink | None:
+    """The sink whose weights a slice of the softmax leaves out."""
+    value, nodes = softmax.scores, list[Node]()
+    while (inner := _unshifted(value)) is not None:
+        value, passed = inner
+        nodes += passed
+    joined, removed = value.node, only_cut(cut)
+    last = value.tensor.rank - 1
+    if joined.op is not CONCAT or removed is None or removed.axis != last:
+        return None
+    if joined.attrs_as(AxisAttrs).axis != last or len(joined.operands) != 2:
+        return None
+    for scores, sink in (joined.operands, joined.operands[::-1]):
+        first = Dim.of(0) if scores == joined.operands[0] else Dim.of(1)
+        kept = removed.start == first and cut.result().tensor.shape == scores.tensor.shape
+        if sink.tensor.shape[-1] == 1 and kept:
+            return Sink(scores, sink, (cut, *nodes, joined))
+    return None
+
+
+def _unshifted(scores: Value) -> tuple[Value, tuple[Node, ...]] | None:
+    """Scores before a conversion, or before their own maximum is subtracted: a softmax does that
+    anyway."""
+    node, last = scores.node, scores.tensor.rank - 1
+    if node.op is CAST:
+        return node.operands[0], (node,)
+    if node.op is not sub:
+        return None
+    value, top = node.operands
+    best = _reduced(top, max_, last)
+    if best is None or best.operands[0] != value:
+        return None
+    return value, (node, *_down_to(top, best))
 
 
 # --- scores ---------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import bool_
-from anyshape.ops.attention import AttentionAttrs
+from anyshape.ops.attention import AttentionAttrs, masks_and_sink
 from anyshape.ops.known import ATTENTION, BROADCAST, LOGICAL_AND
 from anyshape.passes.infra import PassContext
 from anyshape.passes.mask_bands import Band, MaskBands
@@ -50,7 +50,8 @@ class _Recogniser(Rebuilder):
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
         if node.op is not ATTENTION or len(node.operands) < 4:
             return node.results
-        attrs, masks = node.attrs_as(AttentionAttrs), node.operands[3:]
+        attrs = node.attrs_as(AttentionAttrs)
+        masks, sink = masks_and_sink(node.operands, attrs)
         settled = _up_to_last_addition(masks)
         if attrs.causal != "none" or attrs.hidden != -math.inf or settled == len(masks):
             return node.results
@@ -64,7 +65,7 @@ class _Recogniser(Rebuilder):
             others = [part for part in own if not bounds.say(bands[part])]
             rest += [_together(others, mask, builder)] if others else []
         self.ctx.decisions.record(Decision(self.name, True, bounds.why, node, builder.location))
-        operands = [*node.operands[:3], *rest]
+        operands = [*node.operands[:3], *rest, *([] if sink is None else [sink])]
         return builder.node(node.op, operands, bounds.in_attrs(attrs, node)).results
 
     def _band(self, part: Value, node: Node, builder: Builder) -> Band | None:

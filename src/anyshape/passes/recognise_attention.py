@@ -12,7 +12,7 @@ score become attributes and masks. Whatever does not fit is recorded with the re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyshape.analysis.constants import is_constant
 from anyshape.ir.build import Builder
@@ -22,7 +22,7 @@ from anyshape.ir.rewrite import Decision, Refusal
 from anyshape.ir.rewrite.rebuild import CountingRebuilder, rebuild_graph
 from anyshape.ir.types import DType, Shape, wide_of
 from anyshape.ops.attention import AttentionAttrs
-from anyshape.ops.known import ATTENTION, BROADCAST, CAST, DOT, RESHAPE, TRANSPOSE
+from anyshape.ops.known import ATTENTION, BROADCAST, CAST, DOT, RESHAPE, SLICE, TRANSPOSE
 from anyshape.passes.attention_layout import (
     Leading,
     Sides,
@@ -32,7 +32,14 @@ from anyshape.passes.attention_layout import (
     values_of,
     with_views,
 )
-from anyshape.passes.attention_pattern import Scores, Softmax, scores_of, softmax_of
+from anyshape.passes.attention_pattern import (
+    Scores,
+    Sink,
+    Softmax,
+    scores_of,
+    sink_of,
+    softmax_of,
+)
 from anyshape.passes.attention_score import Score, without_factor
 from anyshape.passes.infra import PassContext
 from anyshape.sym import product
@@ -71,7 +78,7 @@ class _Recogniser(CountingRebuilder):
         return (answer,) if is_taken else node.results
 
     def _attention(self, node: Node, weights: _Weights, builder: Builder) -> Value | Refusal:
-        scores = scores_of(weights.softmax.scores)
+        scores = scores_of(weights.scores)
         if isinstance(scores, Refusal):
             return scores
         if not self._are_used_once(weights, scores):
@@ -92,20 +99,31 @@ class _Recogniser(CountingRebuilder):
 
 @dataclass(frozen=True, slots=True)
 class _Weights:
-    """The operand of the second product that is a softmax, and the views between them."""
+    """The operand of the second product that is a softmax, and the views between them; a slice is
+    one if it leaves out a sink."""
 
     position: int
     softmax: Softmax
     nodes: tuple[Node, ...]
+    sink: Sink | None = None
+
+    @property
+    def scores(self) -> Value:
+        """Of products."""
+        return self.softmax.scores if self.sink is None else self.sink.scores
 
     @staticmethod
     def of(node: Node, position: int) -> _Weights | None:
         value, nodes = node.operands[position], list[Node]()
-        while value.node.op in (CAST, RESHAPE):
-            nodes.append(value.node)
+        cuts = list[Node]()
+        while value.node.op in (CAST, RESHAPE, SLICE):
+            (cuts if value.node.op is SLICE else nodes).append(value.node)
             (value,) = value.node.operands
         found = softmax_of(value)
-        return None if found is None else _Weights(position, found, tuple(nodes))
+        if found is None or not cuts:
+            return None if found is None else _Weights(position, found, tuple(nodes))
+        sink = sink_of(cuts[0], found) if len(cuts) == 1 else None
+        return sink and _Weights(position, found, (*nodes, *sink.nodes), sink)
 
 
 # --- the op ---------------------------------------------------------------------------------------
@@ -183,6 +201,9 @@ class _Attention:
             leading.of_keys(values, builder),
             *(leading.of_mask(mask, builder) for mask in self.score.masks),
         ]
+        if self.weights.sink is not None:
+            operands.append(leading.of_mask(_unrepeated(self.weights.sink.value), builder))
+            attrs = replace(attrs, sink=True)
         mixed = builder.node(ATTENTION, operands, attrs).result()
         shape = (*self.outer, *mixed.tensor.shape[-2:])
         return transposed(reshaped(mixed, shape, builder), order, builder)
@@ -197,6 +218,20 @@ def as_dtype(value: Value, dtype: DType, builder: Builder) -> Value | None:
         return None
     (given,) = converted.node.operands
     return with_views(given, views, builder) if given.tensor.dtype == dtype else None
+
+
+def _unrepeated(sink: Value) -> Value:
+    """Before it is repeated and widened: attention does both."""
+    node = sink.node
+    while node.op is BROADCAST or (node.op is CAST and _is_widened(node)):
+        (sink,) = node.operands
+        node = sink.node
+    return sink
+
+
+def _is_widened(cast: Node) -> bool:
+    old, new = cast.operands[0].tensor.dtype, cast.result().tensor.dtype
+    return old.is_float and wide_of(old) == new
 
 
 def _base(value: Value) -> Value:

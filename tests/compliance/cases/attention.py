@@ -110,12 +110,13 @@ attention("symbolic heads and widths", SYMBOLIC, "[batch, 3*heads, seq, out]",
 
 def by_hand(
     cap: float | None = None, hidden: float = -math.inf, unseen: str = "zeros",
-    low: int | None = None, high: int | None = None, scale: float = 1.0,
+    low: int | None = None, high: int | None = None, scale: float = 1.0, sink: bool = False,
 ) -> Callable[..., Any]:  # fmt: skip
     """Scores, weights and their mixture in f64, one after the other."""
 
-    def expect(q: Any, k: Any, v: Any, *masks: Any) -> Any:
+    def expect(q: Any, k: Any, v: Any, *others: Any) -> Any:
         q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
+        masks, extra = (others[:-1], others[-1]) if sink else (others, -math.inf)
         with np.errstate(all="ignore"):
             scores = q @ np.swapaxes(k, -1, -2) * scale
             scores = scores if cap is None else cap * np.tanh(scores / cap)
@@ -128,11 +129,13 @@ def by_hand(
                 away > (math.inf if high is None else high)
             )
             scores = np.where(is_far, -math.inf, scores)
+            column = np.broadcast_to(np.asarray(extra, np.float64), (*scores.shape[:-1], 1))
+            scores = np.concatenate([scores, column], -1)
             power = np.exp(scores - scores.max(-1, keepdims=True, initial=-math.inf))
             weights = power / power.sum(-1, keepdims=True)
             if unseen == "zeros":
                 weights = np.where((scores == -math.inf).all(-1, keepdims=True), 0, weights)
-            return weights @ v
+            return weights[..., :-1] @ v
 
     return expect
 
@@ -158,5 +161,9 @@ scored("two masks", "batch, 2, ", ("bool[seq, kv]", "T[batch, 1, 1, kv]"))
 scored("hidden by a finite number", "batch, 2, ", ("bool[seq, kv]",), hidden=-1e4)
 scored("unseen", "batch, 2, ", ("bool[seq, kv]",), unseen="nan")
 scored("unseen by bounds", "", high=-2, unseen="nan")
+scored("sink", "batch, 2, ", ("T[2, 1, 1]",), sink=True)
+scored("sink without heads", "batch, ", ("T[batch, seq, 1]",), sink=True)
+scored("sink and mask", "batch, 2, ", ("bool[seq, kv]", "T[2, seq, 1]"), sink=True, high=0)
+scored("sink, unseen", "", ("bool[seq, kv]", "T[seq, 1]"), sink=True, unseen="nan")
 scored("window", "batch, ", low=-2, high=1)
 scored("window of the past", "batch, 2, ", ("bool[seq, kv]",), low=-3, high=0)

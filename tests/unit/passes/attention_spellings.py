@@ -261,3 +261,80 @@ def capped(q: Q, k: K, v: V):
 @spelled(lambda q, k, v, m: mixed(q, k, v, lambda s: 3 * np.tanh(s) + m), masks=1)
 def capped_then_masked(q: Q, k: K, v: V, mask: ash.f32["s", "t"]):
     return by_hand(ash.tanh(q @ k.mT) * 3 + mask) @ v
+
+
+# --- sinks ----------------------------------------------------------------------------------------
+
+
+def drained(q: Any, k: Any, v: Any, sink: Any, change: Function = lambda s: s) -> Any:
+    """A softmax with one more score for each query, which no value belongs to."""
+    q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
+    with np.errstate(all="ignore"):
+        scores = change(q @ np.swapaxes(k, -1, -2))
+        extra = np.broadcast_to(np.asarray(sink, np.float64), (*scores.shape[:-1], 1))
+        return softmax(np.concatenate([scores, extra], -1))[..., :-1] @ v
+
+
+def _beside(scores: Any, sink: Any) -> Any:
+    return ash.broadcast_to(sink, (*scores.shape[:-1], 1))
+
+
+@spelled(drained, masks=1)
+def sink_last(q: Q, k: K, v: V, sink: ash.f32[2, 1, 1]):
+    scores = q @ k.mT
+    return ash.softmax(ash.concat([scores, _beside(scores, sink)], axis=-1))[..., :-1] @ v
+
+
+@spelled(drained, masks=1)
+def sink_first(q: Q, k: K, v: V, sink: ash.f32[2, 1, 1]):
+    scores = q @ k.mT
+    return by_hand(ash.concat([_beside(scores, sink), scores], axis=-1))[..., 1:] @ v
+
+
+@spelled(lambda q, k, v, m, sink: drained(q, k, v, sink, lambda s: s * 0.5 + m), masks=2)
+def sink_as_gpt_oss(q: Q, k: K, v: V, mask: ash.f32["b", 1, "s", "t"], sink: ash.f32[2, 1, 1]):
+    """The maximum is subtracted twice."""
+    scores = q @ k.mT * 0.5 + mask
+    scores = ash.concat([scores, _beside(scores, sink)], axis=-1)
+    scores = scores - ash.max(scores, axis=-1, keepdims=True)
+    return ash.softmax(scores)[..., :-1] @ v
+
+
+@spelled(lambda q, k, v, m, sink: drained(q, k, v, sink, _where(m, -np.inf)), masks=2)
+def sink_of_each_query(q: Q, k: K, v: V, mask: ash.bool["s", "t"], sink: ash.f32["b", 2, "s", 1]):
+    """A query that sees no key gets zeros."""
+    scores = ash.where(mask, q @ k.mT, -np.inf)
+    return ash.softmax(ash.concat([scores, sink], axis=-1))[..., :-1] @ v
+
+
+@spelled(drained, masks=1)
+def sink_without_heads(
+    q: ash.f32["b", "s", 3], k: ash.f32["b", "t", 3], v: ash.f32["b", "t", 5], sink: ash.f32[1, 1]
+):
+    scores = q @ k.mT
+    return ash.softmax(ash.concat([scores, _beside(scores, sink)], axis=-1))[..., :-1] @ v
+
+
+@spelled(lambda q, k, v, sink: drained(q, k[:, :, None], v[:, :, None], sink), masks=1)
+def sink_of_shared_keys(
+    q: ash.f32["b", 2, 3, "s", 4],
+    k: ash.f32["b", 2, "t", 4],
+    v: ash.f32["b", 2, "t", 5],
+    sink: ash.f32[2, 3, 1, 1],
+):
+    scores = ash.einsum("bgnqd,bgkd->bgnqk", q, k)
+    weights = ash.softmax(ash.concat([scores, _beside(scores, sink)], axis=-1))[..., :-1]
+    return ash.einsum("bgnqk,bgkd->bgnqd", weights, v)
+
+
+def _streamed(scores: Any) -> Any:
+    row, column = np.arange(scores.shape[-2])[:, None], np.arange(scores.shape[-1])
+    seen = (column <= row) & ((column < 2) | (column > row - 3))
+    return np.where(seen, scores, -np.inf)
+
+
+@spelled(lambda q, k, v: mixed(q, k, v, _streamed), masks=1)
+def first_keys_beside_a_window(q: Q, k: K, v: V):
+    row, column = ash.arange(q.shape[-2])[:, None], ash.arange(k.shape[-2])
+    seen = (column <= row) & ((column < 2) | (column > row - 3))
+    return ash.softmax(ash.where(seen, q @ k.mT, -np.inf)) @ v

@@ -138,7 +138,26 @@ def in_doubles(q: Q, k: K, v: V):
     return ash.softmax((q @ k.mT).astype(ash.f64)).astype(ash.f32) @ v
 
 
+@ash.jit
+def two_sinks(q: Q, k: K, v: V, sinks: ash.f32["b", 2, "s", 2]):
+    return ash.softmax(ash.concat([q @ k.mT, sinks], axis=-1))[..., :-2] @ v
+
+
+@ash.jit
+def sink_with_a_value(q: Q, k: K, v: ash.f32["b", 2, "t + 1", 5], sink: ash.f32["b", 2, "s", 1]):
+    return ash.softmax(ash.concat([q @ k.mT, sink], axis=-1)) @ v
+
+
+@ash.jit
+def first_key_left_out(q: Q, k: K, v: V, sink: ash.f32["b", 2, "s", 1]):
+    """What is cut off is no sink."""
+    return ash.softmax(ash.concat([q @ k.mT, sink], axis=-1))[..., 1:] @ v
+
+
 REFUSED = [
+    (two_sinks, None),
+    (sink_with_a_value, "its softmax is not of products"),
+    (first_key_left_out, None),
     (weights_returned, "its scores or weights are used elsewhere too"),
     (scores_returned, "its scores or weights are used elsewhere too"),
     (not_of_products, "its softmax is not of products"),
@@ -172,7 +191,13 @@ def test_what_is_refused_is_still_right(function: Any) -> None:
 # --- kernels --------------------------------------------------------------------------------------
 
 RESHAPED = ("rank_5", "rank_5_masked", "heads_of_any_number", "flattened", "heads_share_keys")
-COMPUTED = ("rank_5_mixed_bias", "scale_that_is_an_input", "subtracted", "filled_finite")
+COMPUTED = (
+    "rank_5_mixed_bias",
+    "scale_that_is_an_input",
+    "subtracted",
+    "filled_finite",
+    "first_keys_beside_a_window",
+)
 ALONE = [s for s in SPELLINGS if s.name not in (*RESHAPED, *COMPUTED)]
 """Nothing is computed before attention, and its result is one of the graph's as it is."""
 

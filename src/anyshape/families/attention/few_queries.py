@@ -91,11 +91,20 @@ class _Rows:
             *plan.parts_of_task,
             *((self.hidden.prepare(),) if self.hidden else ()),
             self._pack(),
-            *self.parts.start(plan.block_rows),
+            *self._start(),
             each(KEY_BLOCK, plan.key_blocks, *block),
             *(self.hidden.add(plan.block_rows) if self.hidden else ()),
             each(ROW, plan.block_rows, *plan.parts_of_row(ROW), *row),
         )
+
+    def _start(self) -> tuple[Statement, ...]:
+        plan = self.plan
+        if plan.form.sink is None:
+            return self.parts.start(plan.block_rows)
+        place = (*plan.head, Dim.of(ROW_QUERY), Dim.of(0))
+        code = self.parts.start_with_sink(place, ROW)
+        first = each(ROW, plan.block_rows, *plan.parts_of_row(ROW), *code)
+        return first, self.parts.no_sums(plan.block_rows)
 
     def _pack(self) -> Statement:
         """The queries of the block, scaled."""

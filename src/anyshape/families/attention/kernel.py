@@ -104,11 +104,19 @@ class _Tiles:
             *plan.parts_of_task,
             *((self.hidden.prepare(),) if self.hidden else ()),
             *self._pack(),
-            *self.parts.start(plan.block_queries),
+            *self._start(),
             each(KEY_BLOCK, plan.key_blocks, *block),
             *(self.hidden.add(plan.block_queries) if self.hidden else ()),
             each(ROW, plan.block_queries, *row),
         )
+
+    def _start(self) -> tuple[Statement, ...]:
+        plan = self.plan
+        if plan.form.sink is None:
+            return self.parts.start(plan.block_queries)
+        place = (*plan.head, plan.first_query + Dim.of(QUERY), Dim.of(0))
+        code = self.parts.start_with_sink(place, QUERY)
+        return lanes(QUERY, plan.block_queries, *code), self.parts.no_sums(plan.block_queries)
 
     # --- operands -----------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from anyshape.families.body import Body
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import Trait
+from anyshape.ops.attention import AttentionAttrs, masks_and_sink
 from anyshape.ops.known import BROADCAST, IOTA
 
 MOST_OPS = 12
@@ -22,8 +23,12 @@ def is_mask_by_position(body: Body, anchor: Node, node: Node) -> bool:
     """Whether `node`, which the attention `anchor` is computed from, is part of such a mask."""
     if not is_plane(node.result()) or not _is_cheap(node):
         return False
-    masks = _behind(anchor.operands[3:], body)
-    return node in masks and node not in _behind(anchor.operands[:3], body) and _is_made(node)
+    masks, _ = masks_and_sink(anchor.operands, anchor.attrs_as(AttentionAttrs))
+    return (
+        node in _behind(masks, body)
+        and node not in _behind(anchor.operands[:3], body)
+        and _is_made(node)
+    )
 
 
 def is_plane(value: Value) -> bool:

@@ -19,7 +19,7 @@ from anyshape.ir.types import DType, Shape, wide_of
 from anyshape.loop import Buffer, Let, Load, Matrix, Scalar, Span, Statement
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Lowering
-from anyshape.ops.attention import AttentionAttrs, own_axes, with_all_axes
+from anyshape.ops.attention import AttentionAttrs, masks_and_sink, own_axes, with_all_axes
 from anyshape.ops.known import ATTENTION
 from anyshape.sym import Dim, FactScope, Symbol, product
 
@@ -55,7 +55,12 @@ class AttentionMatch:
     @property
     def masks(self) -> tuple[Value, ...]:
         """In the order in which they are applied."""
-        return self.node.operands[3:]
+        return masks_and_sink(self.node.operands, self.attrs)[0]
+
+    @property
+    def sink(self) -> Value | None:
+        """A score for each query that has no key."""
+        return masks_and_sink(self.node.operands, self.attrs)[1]
 
     @property
     def shapes(self) -> tuple[Shape, Shape, Shape]:

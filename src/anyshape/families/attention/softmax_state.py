@@ -38,7 +38,7 @@ from anyshape.ops.attention import own_axes
 from anyshape.sym import Dim, FactScope, LessEqual, Predicate, Symbol
 
 PANEL, TILE, DEPTH, KEY, ROW, QUERY, COLUMN = (Symbol(name) for name in "prdkijc")
-LOWEST = float("-inf")
+LOWEST, ONE = float("-inf"), Dim.of(1)
 
 Code = list[Statement]
 NONE_PREPARED: Mapping[Value, Scalar] = {}
@@ -154,9 +154,26 @@ class Parts:
         query, zero = (Dim.of(QUERY),), self.number(0)
         best = Store(self.state.best, query, self.number(LOWEST))
         total = Store(self.state.total, query, zero)
-        sums = Store(self.state.sums, (Dim.of(ROW), Dim.of(COLUMN)), zero)
-        row = lanes(COLUMN, self.plan.value_width, sums)
-        return lanes(QUERY, queries, best, total), each(ROW, queries, row)
+        return lanes(QUERY, queries, best, total), self.no_sums(queries)
+
+    def start_with_sink(self, place: Index, query: Symbol) -> Code:
+        """A query that has seen its sink, which adds to no sum; `place` is its index as a score.
+
+        A sink of -inf is as good as none.
+        """
+        form = self.plan.form
+        assert form.sink is not None
+        code, (sink,) = self.reader.broadcast([form.sink], (*form.scores_shape[:-1], ONE), place)
+        best, index = Local("sink", self.plan.total), (Dim.of(query),)
+        zero, one = self.number(0), self.number(1)
+        total = apply("select", is_equal(best, LOWEST), zero, one)
+        stores = Store(self.state.best, index, best), Store(self.state.total, index, total)
+        return [*code, Let(best, cast(sink, self.plan.total)), *stores]
+
+    def no_sums(self, queries: Dim) -> Statement:
+        """No values have been added up."""
+        sums = Store(self.state.sums, (Dim.of(ROW), Dim.of(COLUMN)), self.number(0))
+        return each(ROW, queries, lanes(COLUMN, self.plan.value_width, sums))
 
     def weigh(self, find_best: For, top: Local, score: Load, query: Index) -> Code:
         """Scores of a query become weights, by a loop over the keys like `find_best`.

@@ -85,12 +85,14 @@ def attention(
     mask: ArrayLike | None = None,
     causal: bool | Causal = False,
     scale: float | None = None,
+    sink: ArrayLike | None = None,
 ) -> Tensor:
     """softmax(q @ k.mT * scale + mask) @ v with q: [batch, heads, seq, width].
 
     k and v may have fewer heads, which are then shared by groups of query heads. A bool mask is
     true where a query may attend; any other is added. `causal=True` aligns the first query with
-    the first key; "bottom_right" aligns the last ones, as in decoding with a cache.
+    the first key; "bottom_right" aligns the last ones, as in decoding with a cache. A `sink`, which
+    broadcasts to [batch, heads, seq, 1], is one more score of each query, without a key or a value.
     """
     tensors = floating(q, k, v)
     if mask is not None:
@@ -98,4 +100,7 @@ def attention(
         tensors.append(given if given.dtype == bool_ else cast_to(given, tensors[0].dtype))
     if isinstance(causal, bool):
         causal = "top_left" if causal else "none"
-    return active().emit("attention", *tensors, causal=causal, scale=scale)
+    if sink is not None:
+        tensors.append(cast_to(asarray(sink), tensors[0].dtype))
+    attrs = {"causal": causal, "scale": scale, "sink": sink is not None}
+    return active().emit("attention", *tensors, **attrs)
