@@ -29,6 +29,7 @@ from anyshape.passes.narrowing import Narrowing
 from anyshape.passes.own_results import OwnResults
 from anyshape.passes.recognise_attention import RecogniseAttention
 from anyshape.passes.refine import Refine
+from anyshape.passes.reshapes_first import ReshapesFirst
 from anyshape.passes.reshapes_last import ReshapesLast
 from anyshape.passes.row_products import RowProducts
 from anyshape.passes.segments import Segments
@@ -44,6 +45,7 @@ KERNELS: Final[tuple[Pass, ...]] = (
     ColumnsLast(),  # transpositions first: they may join what comes before them
     SiblingMaps(),  # behind those that make slices plain: parts of one value, treated alike
     ReshapesLast(),  # what follows reshaped rows may join them
+    ReshapesFirst(),  # what precedes others may join their readers, if nothing before them took it
     FewParts(),  # no concatenation of more parts than a kernel chooses among
     Fuse(),  # then what is computed together
     SingleKernels(),  # every other op is a kernel too

@@ -13,7 +13,6 @@ that the reshape splits or merges, or none of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anyshape.families.row.space import InRows, Layout, add_to_rows
@@ -25,10 +24,8 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import CountingRebuilder, rebuild_graph
 from anyshape.ir.types import Shape
 from anyshape.ops.known import RESHAPE
+from anyshape.passes.axis_runs import axis_runs, reshaped, shape_before
 from anyshape.passes.infra import PassContext
-from anyshape.sym import Dim, product
-
-ONE = Dim.of(1)
 
 
 @dataclass(frozen=True)
@@ -75,13 +72,13 @@ class _Mover(CountingRebuilder):
         if source is None:
             return None
         before = source.operands[0].tensor.shape
-        runs = _runs(before, shape)
+        runs = axis_runs(before, shape)
         operands = list[Value]()
         for value in node.operands:
-            wanted = _before(value.tensor.shape, shape, before, runs)
+            wanted = shape_before(value.tensor.shape, shape, before, runs)
             if wanted is None:
                 return None
-            operands.append(_reshaped(value, wanted, builder))
+            operands.append(reshaped(value, wanted, builder))
         inner = builder.node(node.op, operands, node.attrs).result()
         return builder.emit("reshape", inner, shape=shape)
 
@@ -92,50 +89,3 @@ class _Mover(CountingRebuilder):
             return False
         rows = self.rows.get(node.operands[0].node)
         return rows is not None and rows.layout is Layout.FULL
-
-
-def _reshaped(value: Value, shape: Shape, builder: Builder) -> Value:
-    """Of several reshapes in a row the last one counts."""
-    while value.node.op is RESHAPE and value.tensor.shape != shape:
-        value = value.node.operands[0]
-    same = value.tensor.shape == shape
-    return value if same else builder.emit("reshape", value, shape=shape)
-
-
-Run = tuple[range, range]
-
-
-def _runs(old: Shape, new: Shape) -> list[Run]:
-    """Axes of two shapes, in runs of the same number of elements, the shortest from the right."""
-    runs, left, right = list[Run](), len(old), len(new)
-    while left or right:
-        start, other = _run(old[:left], new[:right])
-        runs.append((range(start, left), range(other, right)))
-        left, right = start, other
-    return runs[::-1]
-
-
-def _run(old: Shape, new: Shape) -> tuple[int, int]:
-    """Where the last run begins; at the beginning, if no sizes are the same."""
-    for taken in range(2, len(old) + len(new) + 1):
-        for a in range(max(1, taken - len(new)), min(taken - 1, len(old)) + 1):
-            if product(old[len(old) - a :]) == product(new[len(new) - (taken - a) :]):
-                return len(old) - a, len(new) - (taken - a)
-    return 0, 0
-
-
-def _before(operand: Shape, new: Shape, old: Shape, runs: Sequence[Run]) -> Shape | None:
-    """The shape of an operand that broadcasts to `new`, as it broadcasts to `old`."""
-    if not operand:
-        return operand
-    aligned = (*(ONE,) * (len(new) - len(operand)), *operand)
-    shape = list[Dim]()
-    for before, after in runs:
-        dims = [aligned[axis] for axis in after]
-        if all(dim == ONE for dim in dims):
-            shape += [ONE] * len(before)
-        elif dims == [new[axis] for axis in after]:
-            shape += [old[axis] for axis in before]
-        else:
-            return None
-    return tuple(shape)
