@@ -1,5 +1,5 @@
-"""Replacing symbols throughout a region: types, attributes, facts and nested regions. Or dims: of a
-region without facts, late sizes and regions inside."""
+"""Replacing symbols throughout a region: types, attributes, facts and nested regions. Or dims, with
+facts and late sizes as they are."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def _substitute_node(
     )
 
 
-def map_region(region: Region, change: Callable[[Dim], Dim]) -> Region:
+def map_region(
+    region: Region, change: Callable[[Dim], Dim], locations: Locations | None = None
+) -> Region:
     """The region with `change` applied to every dim of its types and attributes."""
     nodes: dict[Node, Node] = {}
     for node in region.nodes():
@@ -57,10 +59,15 @@ def map_region(region: Region, change: Callable[[Dim], Dim]) -> Region:
             (Value(nodes[value.node], value.index) for value in node.operands),
             map_dims(node.attrs, change),
             (_map_type(type_, change) for type_ in node.types),
+            (map_region(inner, change, locations) for inner in node.regions),
+            node.late,
         )
+        if locations is not None:
+            locations.record(nodes[node], locations.of(node))
     params = tuple(_map_type(type_, change) for type_ in region.params)
     results = tuple(Value(nodes[value.node], value.index) for value in region.results)
-    return Region(params, results, region.facts)
+    bearers = tuple(nodes[node] for node in region.size_bearers)
+    return Region(params, results, region.facts, bearers)
 
 
 def _map_type(type_: Type, change: Callable[[Dim], Dim]) -> Type:

@@ -29,6 +29,7 @@ from anyshape.passes.narrowing import Narrowing
 from anyshape.passes.own_results import OwnResults
 from anyshape.passes.recognise_attention import RecogniseAttention
 from anyshape.passes.refine import Refine
+from anyshape.passes.refine_regions import RefineRegions
 from anyshape.passes.reshapes_first import ReshapesFirst
 from anyshape.passes.reshapes_last import ReshapesLast
 from anyshape.passes.row_products import RowProducts
@@ -78,6 +79,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     GrowingAxesFirst(),  # before kernels: what it transposes is what they read
     Append(),  # before fusion: what is appended becomes a kernel's own result
     SiblingProducts(),  # behind those that make fewer rows of some, or a place for others
+    RefineRegions(),  # behind canonicalization, which sees no difference between equal sizes
     ComputeConstants(),  # before fusion, which would put cheap work on weights into products
     *KERNELS,
     ComputeConstants(growth=0),  # copies of constants that fusion has left, if they replace them

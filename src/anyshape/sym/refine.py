@@ -4,6 +4,7 @@
     c == 3*a                      c is 3*a
     broadcastable(a, 10), 2 <= a  a is 10
     n: 5..5                       n is 5
+    a*b == a*c, 1 <= a            c is b
 
 Every replacement follows from facts that are checked before anything runs. What is learnt of one
 symbol may settle another, so facts are looked at again when a symbol of theirs is replaced, and
@@ -19,6 +20,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
+from math import gcd
 
 from anyshape.base.errors import DimError, DimTooLargeError
 from anyshape.sym.axis import Axis
@@ -28,6 +30,7 @@ from anyshape.sym.decide.equalities import lone_symbols
 from anyshape.sym.dim import Dim
 from anyshape.sym.factor import Bcast
 from anyshape.sym.facts import Fact, Facts, Origin
+from anyshape.sym.monomial import Monomial, common, divide
 from anyshape.sym.narrowed import Line, narrowed
 from anyshape.sym.predicate import (
     Broadcastable,
@@ -191,6 +194,7 @@ class _Refiner:
     def _solved(self, equal: Equal) -> tuple[Symbol, Dim] | None:
         """A symbol of an equality and the size that this gives it. Of two names the later one in
         the alphabet is replaced; no name is replaced by a size that has none."""
+        equal = self._cancelled(equal)
         zero = equal.lhs - equal.rhs
         line = Line.of(zero)
         if line is not None:
@@ -205,6 +209,24 @@ class _Refiner:
         size = Dim.of(symbol) - lone[symbol] * zero
         named = symbol.is_fresh or not any(other.is_fresh for other in size.symbols)
         return (symbol, size) if named and len(size.terms) <= MOST_TERMS else None
+
+    def _cancelled(self, equal: Equal) -> Equal:
+        """Both sides without the factors that all their terms have, and that are never 0."""
+        zero = equal.lhs - equal.rhs
+        shared = common(monomial for monomial, _ in zero.terms) if zero.terms else ()
+        shared = tuple((f, power) for f, power in shared if self._is_positive(Dim.of_factor(f)))
+        divisor = gcd(*(coefficient for _, coefficient in zero.terms))
+        if not shared and divisor == 1:
+            return equal
+        sides: tuple[dict[Monomial, int], dict[Monomial, int]] = {}, {}
+        for monomial, coefficient in zero.terms:
+            rest = divide(monomial, shared)
+            assert rest is not None, "it is a factor of all terms"
+            sides[coefficient < 0][rest] = abs(coefficient) // divisor
+        return Equal(*map(Dim.of_terms, sides))
+
+    def _is_positive(self, dim: Dim) -> bool:
+        return self._asked.proves(LessEqual(_ONE, dim)) is Answer.TRUE
 
     def _fixed(self, predicate: Predicate) -> tuple[Symbol, Dim] | None:
         """A symbol of an inequality that has one size only."""

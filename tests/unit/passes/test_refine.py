@@ -9,12 +9,14 @@ import pytest
 import anyshape as ash
 from anyshape.base.errors import AxisRangeError, BindingNamesError, FactViolationError, VerifyError
 from anyshape.execute import compile_graph
+from anyshape.ir import evaluate
 from anyshape.ir.graph import Graph
 from anyshape.ir.inputs import entry_facts, entry_plan
 from anyshape.ir.text.parser import parse
 from anyshape.passes import PassContext, run_passes
 from anyshape.passes.pipeline import PASSES
 from anyshape.passes.refine import Refine
+from anyshape.passes.refine_regions import RefineRegions
 from anyshape.sym import Axis, Dim, Facts
 
 RNG = np.random.default_rng(0)
@@ -169,6 +171,96 @@ def test_a_replacement_without_value_is_refused() -> None:
     assert passed.graph == graph
     (decision,) = passed.reports[0].refused
     assert "d is 0" in decision.why
+
+
+# --- products -------------------------------------------------------------------------------------
+
+
+@ash.jit(where="a*b == 24")
+def product(x: ash.f32["a", "b"], y: ash.f32["a*b", "n"]):
+    return x.reshape(("a*b", 1)) + y
+
+
+@ash.jit(where="a*b == c*d")
+def products(x: ash.f32["a", "b"], y: ash.f32["c", "d"]):
+    return ash.exp(x.reshape(("a*b",))) + y.reshape(("c*d",))
+
+
+def test_a_product_is_a_number_in_types() -> None:
+    assert inputs_of(product.executable) == ["f32[a, b]", "f32[24, n]"]
+    assert [str(type_) for type_ in product.executable.graph.body.result_types] == ["f32[24, n]"]
+    x, y = array(4, 6), array(24, 3)
+    np.testing.assert_array_equal(product(x, y), x.reshape(24, 1) + y)
+    np.testing.assert_array_equal(product(x.T.copy(), y), x.T.reshape(24, 1) + y)
+
+
+def test_errors_of_products_speak_of_what_was_declared() -> None:
+    plain = compile_graph(product.graph, without=["refine"])
+    arrays = array(4, 5), array(20, 3)
+    messages = [_message(run, *arrays) for run in (product.executable, plain)]
+    assert messages[0] == messages[1]
+    assert "'a*b == 24' does not hold for a=4, b=5" in messages[0]
+
+
+def test_equal_products_are_one_dim() -> None:
+    """So both are of one kernel."""
+    graph = products.executable.graph
+    assert "a*b" not in graph.as_text().split("graph", 1)[1]
+    assert sum(node.op.name == "kernel" for node in graph.nodes()) == 1
+    x, y = array(4, 6), array(8, 3)
+    np.testing.assert_allclose(products(x, y), np.exp(x).ravel() + y.ravel(), rtol=1e-5)
+
+
+def test_explain_names_the_fact_of_a_product() -> None:
+    groups = [str(group) for group in product.executable.explain().applied]
+    assert any("a*b is 24: a*b == 24 (user: a*b == 24 @ " in group for group in groups)
+
+
+# --- regions --------------------------------------------------------------------------------------
+
+ROW = np.arange(10, dtype=np.float32)
+
+
+@ash.jit(axes=[Axis("a", min=2)])
+def branches(p: ash.bool[()], x: ash.f32["a"]):
+    return ash.cond(p, lambda x: (ash.exp(x) + ROW).sum(), lambda x: x.sum(), x)
+
+
+@ash.jit(axes=[Axis("a", min=2)])
+def shown(p: ash.bool[()], x: ash.f32["a"]):
+    return ash.cond(p, lambda x: (x + ROW)[:, None] * x, lambda x: x[:, None] * x, x)
+
+
+def test_facts_of_a_branch_settle_its_sizes() -> None:
+    bodies = [line for line in branches.executable.as_text().splitlines() if "body(" in line]
+    assert any("a0: f32[10], a1: f32[10]" in body for body in bodies), bodies
+    x = array(10)
+    assert branches(np.array(True), x) == pytest.approx((np.exp(x) + ROW).sum(), rel=1e-5)
+    x = array(3)
+    assert branches(np.array(False), x) == pytest.approx(x.sum(), rel=1e-5)
+
+
+def test_what_holds_in_a_branch_is_checked_there() -> None:
+    plain = compile_graph(branches.graph, without=["refine-regions"])
+    arrays = np.array(True), array(3)
+    messages = [_message(run, *arrays) for run in (branches.executable, plain)]
+    assert messages[0] == messages[1]
+    assert "'broadcastable(a, 10)' does not hold for a=3" in messages[0]
+
+
+def test_sizes_of_results_stay() -> None:
+    """What surrounds a branch does not know what holds in it."""
+    assert run_passes(shown.graph, [RefineRegions()], verify=True).graph == shown.graph
+    x = array(10)
+    for holds in (True, False):
+        given = np.array(holds), x
+        (wanted,) = evaluate(shown.graph, *given)
+        np.testing.assert_allclose(shown(*given), wanted, rtol=1e-5)
+
+
+def test_explain_names_the_fact_of_a_branch() -> None:
+    groups = [str(group) for group in branches.executable.explain().applied]
+    assert any("a is 10: broadcastable(a, 10)" in group for group in groups)
 
 
 # --- no pass loses a fact -------------------------------------------------------------------------

@@ -32,6 +32,9 @@ SETTLED = {
     "1 is excluded by facts": (("a >= b", "b >= 2", "broadcastable(a, 10)"), {"a": "10"}),
     "a part that is not 1": (("a: 2..", "bcast(a, n) == n"), {"n": "a"}),
     "one settles another": (("a*b == 24", "a == 4"), {"a": "4", "b": "6"}),
+    "a shared factor": (("a: 1..", "a*b == a*c"), {"c": "b"}),
+    "a shared factor by facts": (("n >= m", "m >= 1", "8*n == k*n"), {"k": "8"}),
+    "a shared number": (("2*a == 2*b",), {"b": "a"}),
     "across facts": (("a == b", "b == c", "c == 7"), {"a": "7", "b": "7", "c": "7"}),
     "through a multiple": (("c == 3*a", "a == b", "b == 2"), {"a": "2", "b": "2", "c": "6"}),
 }
@@ -48,6 +51,7 @@ def test_settled(statements: tuple[str, ...], sizes: dict[str, str]) -> None:
 OPEN = {
     "1 is possible": ("broadcastable(a, 10)",),
     "a product": ("a*b == 24",),
+    "a shared factor that may be 0": ("a*b == a*c",),
     "an inequality": ("a <= b",),
     "what no size solves": ("2*a == 5",),
     "a range with a gap": ("c: 1..1 | 8..64", "c == a + b"),
