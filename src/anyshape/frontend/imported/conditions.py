@@ -7,8 +7,14 @@ condition is required: proven, or checked by every call.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
+from anyshape.frontend.builder.convert import asarray, size_value
+from anyshape.frontend.builder.elementwise import logical_and, logical_or
+from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
+from anyshape.ir.types import bool_
+from anyshape.level2.cases import violation
 from anyshape.sym import Origin, Predicate
 
 
@@ -71,6 +77,26 @@ def is_decidable(tracer: Tracer, condition: Condition) -> bool:
             return len(open_) == 1 or any(_proven(tracer, part) for part in open_)
         case _:
             return True
+
+
+def decided(tracer: Tracer, condition: Condition) -> bool | None:
+    """Whether a condition holds, if facts tell."""
+    if _proven(tracer, condition):
+        return True
+    return False if _refuted(tracer, condition) else None
+
+
+def truth_value(condition: Condition) -> Tensor:
+    """A condition as a tensor of rank 0."""
+    match condition:
+        case bool():
+            return asarray(condition)
+        case AllOf(parts):
+            return reduce(logical_and, map(truth_value, parts))
+        case OneOf(parts):
+            return reduce(logical_or, map(truth_value, parts))
+        case _:
+            return size_value(1 - violation(condition), bool_)
 
 
 def _require_one(tracer: Tracer, parts: tuple[Condition, ...], why: str, origin: Origin) -> None:

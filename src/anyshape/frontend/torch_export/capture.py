@@ -62,7 +62,7 @@ def capture_module(
     several = branches > 1 and dynamic_shapes is None
     signature = CallSignature(parameters, example)
     with _failing_as_example(module), SharedTensors(share).of_module(module) as tensors:
-        exporter = Exporter(module, parameters, example, named)
+        exporter = Exporter(module, parameters, example, named, several=several)
         capturer = Capturer(exporter, tensors, several=several)
         if dynamic_shapes is not None:
             return ImportedModel(capturer.imported_as(dynamic_shapes, names), signature)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
@@ -23,6 +23,7 @@ from anyshape.base.errors import AnyshapeError
 from anyshape.frontend.imported.axes import NamedAxes
 from anyshape.frontend.imported.call_signature import Parameters
 from anyshape.frontend.imported.example import Example
+from anyshape.frontend.torch_export.conds import any_strides, sizes_choose
 from anyshape.frontend.torch_export.examples import (
     check_one_size_each,
     tells_axes_apart,
@@ -59,12 +60,20 @@ class Export:
 
 
 class Exporter:
-    """Exports one module at examples of different sizes."""
+    """Exports one module at examples of different sizes. What its code chooses by is a case of
+    `several`, or the only one."""
 
     def __init__(
-        self, module: Any, parameters: Parameters, example: Example, named: NamedAxes
+        self,
+        module: Any,
+        parameters: Parameters,
+        example: Example,
+        named: NamedAxes,
+        *,
+        several: bool = False,
     ) -> None:
         check_one_size_each(example, named)
+        self.several = several
         self.module = module
         self.name = type(module).__name__
         self.parameters = parameters
@@ -103,7 +112,7 @@ class Exporter:
             self.asked, named=True, shared=shared, empty=empty, as_at_one=as_at_one
         )
         try:
-            return _export(self.module, call, shapes, record)
+            return _export(self.module, call, shapes, record, several=self.several)
         except SizeTakenError as error:
             raise taken_as_number(error, self.named, sizes) from error
 
@@ -115,12 +124,18 @@ class Exporter:
 
 
 def _export(
-    module: Any, call: ExampleCall, shapes: Any, record: AbstractContextManager[Questions]
+    module: Any,
+    call: ExampleCall,
+    shapes: Any,
+    record: AbstractContextManager[Questions],
+    *,
+    several: bool = False,
 ) -> Export:
     args, kwargs = call
+    conds = sizes_choose() if several else nullcontext()
     try:
         with record as asked, quiet():
-            with _tracing(module, kwargs):
+            with conds, _tracing(module, kwargs):
                 exported = torch.export.export(
                     module, args, kwargs, dynamic_shapes=shapes, strict=False
                 )
@@ -135,6 +150,7 @@ def _export(
 def _tracing(module: Any, kwargs: Mapping[str, Any]) -> Generator[None]:
     """Within, torch follows the model as it is in eager mode."""
     of_torch = (torch.no_grad(), any_size(), symbolic_flags(), recorded_whole(), size_arguments())
+    of_torch = (*of_torch, any_strides())
     of_model = (number_functions(module), number_types(module), identities(module))
     with ExitStack() as stack:
         for change in (*of_torch, _named(module, kwargs), *of_model):

@@ -21,6 +21,7 @@ from torch.fx.experimental import _config as symbolic_config
 from anyshape.frontend.aten.calls import TABLE
 from anyshape.frontend.aten.host_calls import refusal
 from anyshape.frontend.aten.walk import unknown_calls, writes
+from anyshape.frontend.torch_export.conds import any_strides
 from anyshape.frontend.torch_export.fake_kernels import KERNELS, fake_kernels
 from anyshape.frontend.torch_export.number_functions import any_function
 from anyshape.frontend.torch_export.questions import Questions
@@ -76,7 +77,7 @@ def _is_decomposed(op: Any, table: Decompositions) -> bool:
 def _decomposed(program: Any, table: Decompositions) -> Any:
     quiet = catch_warnings(action="ignore", category=FutureWarning)  # of torch, about itself
     kept = _all_kept(program)
-    with torch.no_grad(), any_size(), fake_kernels(), any_function(), quiet, kept:
+    with torch.no_grad(), any_size(), fake_kernels(), any_strides(), any_function(), quiet, kept:
         return program.run_decompositions(dict(table))
 
 

@@ -10,14 +10,18 @@ from anyshape.frontend.aten.walk import Body
 from anyshape.frontend.builder import control
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
+from anyshape.frontend.imported.conditions import decided, truth_value
 
 
 @entry("cond")
 def cond(
     call: Call, pred: Any, then: Body, otherwise: Body, operands: Sequence[Any] = ()
 ) -> tuple[Any, ...]:
+    """On data, or on sizes. A condition that facts decide leaves one branch."""
     if not isinstance(pred, Tensor):
-        raise active().refuse("torch.cond on sizes", "compare tensors, or write `if` and capture")
+        if (known := decided(active(), pred)) is not None:
+            return (then if known else otherwise)(*operands)
+        pred = truth_value(pred)
     return control.cond(pred, lambda: then(*operands), lambda: otherwise(*operands))
 
 
