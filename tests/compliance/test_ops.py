@@ -45,7 +45,8 @@ from anyshape.sym import FactScope
 COMPOUNDS = [case for case in CASES if lookup(case.op).is_compound]
 FIRST_OF_OP = list({case.op: case for case in reversed(COMPOUNDS)}.values())
 
-every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+# The scope makes pytest run all tests of a case in a row, while `evaluators` has its executable.
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id, scope="module")
 every_evaluator = pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda e: e.name)
 
 
