@@ -1,6 +1,7 @@
 """Runs every kernel of a family with each buffer against a protected page: first behind the buffer,
 then in front of it. An access outside faults at once and ends this process, hence it is one of its
-own: `ANYSHAPE_ISA=avx2 python -m tests.guard.run dot`. Kernels are printed before they run.
+own: `ANYSHAPE_ISA=avx2 python -m tests.guard.run dot`. Kernels are printed before they run. Tests
+fork such processes from one that has imported this (tests/fork_server.py).
 """
 
 from __future__ import annotations
@@ -45,7 +46,6 @@ DEPTHS = (17, 16, 15, 33, 1, 0, 3)
 DEEP = (1023, 1024, 1025, 2049)
 """Longer sums than of 1024 terms are made in blocks of 192."""
 
-TARGET = target_for()
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 Binding = dict[Symbol, int]
@@ -122,7 +122,7 @@ def run(
 def entries_of(kernels: Sequence[Kernel]) -> list[Any]:
     """The kernels' functions: compiled, and then they keep their code, or the runtime's own."""
     made = [kernel for kernel in kernels if not kernel.native]
-    codes = iter(TARGET.generator(Setup(load_code)).code(made).codes)
+    codes = iter(target_for().generator(Setup(load_code)).code(made).codes)
     entries: list[Any] = []
     for kernel in kernels:
         code = None if kernel.native else next(codes)
@@ -146,7 +146,8 @@ def check(graphs: Sequence[Graph], order: str = "") -> int:
 
     No scratch is on the stack, where nothing protects what is next to it.
     """
-    cases = [(g, k, dims) for g in graphs for k, dims in kernels_of(g, TARGET.tiling)]
+    tiling = target_for().tiling
+    cases = [(g, k, dims) for g in graphs for k, dims in kernels_of(g, tiling)]
     kernels = [replace(kernel, stack_bytes=-1) for _, kernel, _ in cases]
     runs = 0
     for (graph, _, dims), kernel, entry in zip(cases, kernels, entries_of(kernels), strict=True):

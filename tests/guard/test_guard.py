@@ -1,12 +1,13 @@
 """Generated kernels touch nothing outside their buffers, at any size, whatever the data say."""
 
-import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.fork_server import ForkServer
 from tests.guard.models import FAMILIES
 
 from anyshape.execute.target import executable_isas
@@ -30,9 +31,10 @@ run(replace(kernel, buffers=tuple(buffers)), entries_of([kernel])[0], [3, 67], a
 SHORT_SCRATCH = """
 from dataclasses import replace
 from tests.guard.dtypes import product
-from tests.guard.run import TARGET, entries_of, kernels_of, run
+from tests.guard.run import entries_of, kernels_of, run
+from anyshape.execute.target import target_for
 from anyshape.ir.types import f16
-kernel, _ = next(iter(kernels_of(product(f16, "km,kn->mn"), TARGET.tiling)))
+kernel, _ = next(iter(kernels_of(product(f16, "km,kn->mn"), target_for().tiling)))
 kernel = replace(kernel, stack_bytes=-1)
 short = tuple(replace(b, shape=(b.shape[0] - 1, b.shape[1])) for b in kernel.scratch)
 assert all(b.shape[0].evaluate({s: 6 for s in kernel.sizes}) == 5 for b in short)
@@ -40,18 +42,22 @@ run(replace(kernel, scratch=short), entries_of([kernel])[0], [6, 6, 6], at_end=T
 """
 
 
-def run_python(*arguments: str, isa: str = "") -> subprocess.CompletedProcess[str]:
+def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *arguments]
-    environment = {**os.environ, "ANYSHAPE_ISA": isa}
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    server = ForkServer("tests.guard.run")
+    yield server
+    server.close()
 
 
 @pytest.mark.parametrize("isa", executable_isas())
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_access_outside_buffers(family: str, isa: str) -> None:
-    process = run_python("-m", "tests.guard.run", family, isa=isa)
+def test_no_access_outside_buffers(server: ForkServer, family: str, isa: str) -> None:
+    process = server.run(family, ANYSHAPE_ISA=isa)
     kernel = process.stdout.rpartition("kernel (")
     assert process.returncode == 0, f"kernel ({kernel[2]}\n{process.stderr}"
     runs = int(process.stdout.split()[-2])
