@@ -22,8 +22,9 @@ from tests.fuzz.generate import finish, new_generator, random_binding
 from tests.fuzz.moves import SIMPLE, attention
 from tests.fuzz.native import check_call, places, share_in_kernels
 from tests.fuzz.run import random_inputs
+from tests.options import options_with
 
-from anyshape.base.options import Options, options_from_environment
+from anyshape.base.options import options_from_environment
 from anyshape.codegen.llvm import workers
 from anyshape.execute import compile_graph
 from anyshape.ir import Graph
@@ -46,7 +47,7 @@ def random_graph(seed: int) -> tuple[random.Random, Graph]:
 def check_groups(seed: int, bindings: int = 3, isa: str = "") -> Counter[str]:
     """One graph at several bindings; any exception is a failure. Returns what was seen."""
     rng, graph = random_graph(seed)
-    options = Options(cache_dir=None, isa=isa or options_from_environment().isa)
+    options = options_with(cache_dir=None, isa=isa or options_from_environment().isa)
     native = compile_graph(graph, options)
     stepwise = compile_graph(graph, options, executor="stepwise")
     kernels = [node for node in native.graph.nodes() if node.op.name == "kernel"]

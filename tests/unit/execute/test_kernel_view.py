@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.options import options_with
 
 import anyshape as ash
 from anyshape.base.errors import NotGeneratedError
@@ -57,7 +58,7 @@ REGISTERS = {"avx512": "%zmm", "avx2": "%ymm", "sse2": "%xmm"}
 
 @pytest.mark.parametrize("isa", executable_isas())
 def test_code_of_each_instruction_set(isa: str) -> None:
-    for kernel in ash.compile(model, options=Options(isa=isa)).kernels:
+    for kernel in ash.compile(model, options=options_with(isa=isa)).kernels:
         assert kernel.isa == isa
         emitted, optimized = kernel.llvm(), kernel.llvm(optimized=True)
         assert "define void @kernel(" in emitted.replace('"', "")

@@ -8,6 +8,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from tests.options import options_with
 
 import anyshape as ash
 from anyshape.base.errors import OptionError
@@ -76,7 +77,7 @@ def test_a_machine_without_avx_gets_code_without_it(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("isa", executable_isas())
 def test_a_program_runs_on_what_was_chosen(isa: str):
-    executable = ash.compile(product, options=Options(isa=isa))
+    executable = ash.compile(product, options=options_with(isa=isa))
     assert isinstance(executable.executor, NativeExecutor)
     scratch = [buffer for k in executable.executor.linked.kernels for buffer in k.scratch]
     assert {buffer.shape[-1].constant for buffer in scratch} == {

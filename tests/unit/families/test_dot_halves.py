@@ -5,10 +5,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from tests.options import options_with
 from tests.unit.codegen.emit.harness import TARGETS
 
 import anyshape as ash
-from anyshape.base.options import Options
 from anyshape.execute import compile_graph
 
 RNG = np.random.default_rng(0)
@@ -55,8 +55,7 @@ def test_values(width: int, dtype: Any) -> None:
 @pytest.mark.parametrize("width", [7, 64])
 def test_every_instruction_set(isa: str, width: int) -> None:
     weight = RNG.standard_normal((24, 2 * width)).astype(np.float32)
-    options = Options(isa=isa)
-    executable = compile_graph(gated(weight).graph, options)
+    executable = compile_graph(gated(weight).graph, options_with(isa=isa))
     x = RNG.standard_normal((3, 7, 24)).astype(np.float32)
     np.testing.assert_allclose(executable(x)[0], expected(x, weight), rtol=1e-4, atol=1e-4)
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.compliance.evaluators import executable_isas
+from tests.options import options_with
 from tests.unit.lower.lowering import all_kernels_of
 
 import anyshape as ash
@@ -47,7 +48,7 @@ def of_the_middle(x: ash.f32["n", "m", "k"]):
 @pytest.fixture(scope="module", params=[*executable_isas(), "stepwise"])
 def compiled(request: pytest.FixtureRequest) -> Callable[[Any], ash.Executable]:
     known: dict[Any, ash.Executable] = {}
-    options: dict[str, Any] = {"options": ash.Options(isa=request.param)}
+    options: dict[str, Any] = {"options": options_with(isa=request.param)}
     if request.param == "stepwise":
         options = {"executor": "stepwise"}
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.options import options_with
 from tests.unit.lower.lowering import all_kernels_of
 
 import anyshape as ash
@@ -85,7 +86,7 @@ Compiled = Callable[[Any], ash.Executable]
 @pytest.fixture(scope="module", params=[*executable_isas(), "stepwise"])
 def compiled(request: pytest.FixtureRequest) -> Compiled:
     known: dict[Any, ash.Executable] = {}
-    options: dict[str, Any] = {"options": ash.Options(isa=request.param), "threads": 2}
+    options: dict[str, Any] = {"options": options_with(isa=request.param), "threads": 2}
     if request.param == "stepwise":
         options = {"executor": "stepwise"}
 
