@@ -1,6 +1,7 @@
 """What holds for all tests: nothing is measured, so that every choice is the same on every run;
-whoever compiles does so alone, because the CPUs are busy with other tests; and compiled kernels are
-kept in a folder of this run, so that no run depends on what another one left."""
+whoever compiles does so alone, because the CPUs are busy with other tests, and so do torch and
+NumPy, whose threads would wait for each other by spinning; and compiled kernels are kept in a
+folder of this run, so that no run depends on what another one left."""
 
 import os
 import shutil
@@ -10,6 +11,7 @@ import pytest
 
 os.environ["ANYSHAPE_CALIBRATE"] = "0"
 os.environ["ANYSHAPE_COMPILE_JOBS"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"  # before anything imports NumPy; OpenBLAS reads it too
 
 _OWN_CACHE = pytest.StashKey[str]()
 
