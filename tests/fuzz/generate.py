@@ -40,6 +40,7 @@ class Generator:
     builder: Builder
     pool: list[Value]
     depth: int = 0
+    inside: Sequence[Move] = ()  # what bodies are grown by, besides simple moves
 
     # --- picking ------------------------------------------------------------------------------
 

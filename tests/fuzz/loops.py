@@ -24,7 +24,11 @@ def _inner(g: Generator, types: Sequence[Type]) -> Generator:
         raise NotApplicableError
     builder = g.builder.nested()
     params = [builder.param(type_) for type_ in types]
-    return Generator(g.rng, builder, list(params), g.depth + 1)
+    return Generator(g.rng, builder, list(params), g.depth + 1, g.inside)
+
+
+def _grow(body: Generator) -> None:
+    body.grow([*SIMPLE, *body.inside], 3)
 
 
 def _add(
@@ -39,8 +43,8 @@ def cond(g: Generator) -> None:
     predicate = _predicate(g)
     types = [value.type for value in captures]
     then, other = _inner(g, types), _inner(g, types)
-    then.grow(SIMPLE, 3)
-    other.grow(SIMPLE, 3)
+    _grow(then)
+    _grow(other)
     pairs = [
         (left, right)
         for left in then.pool
@@ -87,7 +91,7 @@ def _grown(b: Builder, state: Value) -> Value:
 
 def _kept(body: Generator, state: Value) -> Value:
     """A value of exactly the state's type, with luck not the state itself."""
-    body.grow(SIMPLE, 3)
+    _grow(body)
     return body.rng.choice([v for v in body.pool if v.type == state.type])
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from tests.fuzz.generate import MAX_RANK, Generator, Move, NotApplicableError
 from tests.fuzz.ordered_moves import ORDERED
 
+from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.node import Value
 from anyshape.ir.opdef import AnyOp, Trait, all_ops, lookup
 from anyshape.ir.types import ALL_DTYPES, FLOATS, NUMERIC, DType, i64, u32
@@ -146,6 +147,29 @@ def gather_found(g: Generator) -> None:
     g.emit("gather", flat, rows, axis=0)
 
 
+def first_rows(g: Generator) -> None:
+    """As many rows as there are elements above zero, of two values at once."""
+    x = g.tensor(lambda t: t.rank >= 1 and t.dtype in NUMERIC)
+    rows = g.builder.emit("dim_value", value=x.tensor.shape[0])
+    count = g.builder.emit("minimum", _positives(g, x), rows)
+    found = g.builder.emit("reshape", count, shape=(Dim.of(1),))
+    node = g.builder.node(lookup("prefix"), [found, x, x], NO_ATTRS)
+    g.pool.extend(node.results)
+
+
+def told_size(g: Generator) -> None:
+    """A size that is the number of elements above zero, and values of that size."""
+    x = g.tensor(lambda t: t.dtype in NUMERIC)
+    size = g.builder.emit("late_size", _positives(g, x))
+    g.emit("iota", shape=(size.tensor.shape[0],), axis=0, dtype=g.rng.choice(NUMERIC))
+
+
+def _positives(g: Generator, x: Value) -> Value:
+    zero = g.builder.constant(np.zeros((), x.tensor.dtype.numpy))
+    above = g.builder.emit("cast", g.builder.emit("gt", x, zero), to=i64)
+    return g.builder.emit("sum", above, axes=tuple(range(x.tensor.rank)))
+
+
 # --- sources --------------------------------------------------------------------------------------
 
 
@@ -275,4 +299,6 @@ SIMPLE: list[Move] = [
     reverse, slice_, concat, pad, gather, source, dot, computed_product, row_compound, dense,
     *ORDERED,
 ]  # fmt: skip
+LATE: list[Move] = [gather_found, first_rows, told_size]
+
 RARE: list[Move] = [attention, gather_found, random_draw, entropy]

@@ -50,7 +50,17 @@ def random_graph(seed: int) -> tuple[random.Random, Graph]:
 
 def check_native(seed: int, tally: Counter[str], bindings: int = 2, isa: str = "") -> None:
     """One graph, compiled once, at several bindings; any exception is a failure."""
-    rng, graph = random_graph(seed)
+    check_graph(seed, *random_graph(seed), tally, bindings, isa)
+
+
+def check_graph(
+    seed: int,
+    rng: random.Random,
+    graph: Graph,
+    tally: Counter[str],
+    bindings: int = 2,
+    isa: str = "",
+) -> Executable:
     options = options_from_environment()
     executable = compile_graph(graph, replace(options, isa=isa or options.isa))
     tally["graphs"] += 1
@@ -67,6 +77,7 @@ def check_native(seed: int, tally: Counter[str], bindings: int = 2, isa: str = "
             if error.fact not in inner_facts(graph.body):
                 raise
             tally["late checks failed"] += 1
+    return executable
 
 
 def jumps_in(graph: Graph) -> bool:

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 from tests.fuzz.donated import check_donated
+from tests.fuzz.dynamic import check_dynamic
 from tests.fuzz.native import check_native, share_in_kernels
 from tests.fuzz.run import Tally, check
 
@@ -47,3 +48,12 @@ def test_random_graphs_with_donated_inputs() -> None:
         check_donated(300_000 + seed, tally)
     assert tally["runs"] > 8
     assert tally["starts"] > 5
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_random_graphs_whose_sizes_are_born_while_they_run(block: int) -> None:
+    tally: Counter[str] = Counter()
+    for seed in range(block * 10, block * 10 + 10):
+        check_dynamic(400_000 + seed, tally)
+    assert tally["runs"] > 10
+    assert tally["MemoryLimitError"] > 3
