@@ -87,6 +87,7 @@ from anyshape.frontend.builder.movement import (
     take,
     transpose,
 )
+from anyshape.frontend.builder.name_size import name_size
 from anyshape.frontend.builder.order import argsort, sort, topk
 from anyshape.frontend.builder.reduce import (
     all,
@@ -219,6 +220,7 @@ __all__ = [
     "mod",
     "moveaxis",
     "multiply",
+    "name_size",
     "negative",
     "newaxis",
     "nonzero",

@@ -13,8 +13,10 @@ from anyshape.base.errors import (
     CancelledError,
     DeadlineError,
     EvaluationError,
+    FactViolationError,
     LateSizeError,
     MemoryLimitError,
+    TraceError,
 )
 from anyshape.base.warnings import HostOpsWarning
 from anyshape.execute import Executable
@@ -247,3 +249,41 @@ def test_late_sizes_can_be_supposed() -> None:
     assert "i64[131]" in text
     with pytest.raises(BindingNamesError):
         executable.specialize(n=5, other=3)
+
+
+@ash.jit
+def routed(x: ash.f32["n", 3], scores: ash.f32["n"]):
+    rows = ash.argwhere(scores > 0)[:, 0]
+    ash.name_size(rows.shape[0], ash.Axis("routed", max=4))
+    return ash.exp(x[rows])
+
+
+def test_a_size_that_data_decide_has_a_name_and_bounds() -> None:
+    executable = ash.compile(routed, strict=True)
+    assert "routed" in executable.source.as_text()
+    whole = executable.specialize(n=100, routed=3)
+    assert [segment.binding["routed"] for segment in whole.segments] == [3]
+    assert executable.specialize(n=100).waiting == (("routed",),)
+    x, scores = np.ones((9, 3), np.float32), np.arange(9, dtype=np.float32) - 5
+    check(executable, x, scores)
+    with pytest.raises(FactViolationError, match=r"routed.* max=4"):
+        executable(x, scores + 3)
+    check(executable, x, scores - 100)
+
+
+def test_what_cannot_be_named() -> None:
+    @ash.jit
+    def known(x: ash.f32["n"]):
+        ash.name_size(x.shape[0], "rows")
+        return x
+
+    with pytest.raises(TraceError, match="'n' is no size that data decide"):
+        known.graph  # noqa: B018
+
+    @ash.jit
+    def taken(x: ash.f32["n"]):
+        ash.name_size(ash.argwhere(x).shape[0], "n")
+        return x
+
+    with pytest.raises(TraceError, match="there is a size 'n' already"):
+        taken.graph  # noqa: B018

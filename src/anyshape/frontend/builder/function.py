@@ -10,6 +10,7 @@ from typing import Any, cast
 from anyshape.frontend.builder.annotation import Parameters, StaticValue
 from anyshape.frontend.builder.convert import ArrayLike, asarray
 from anyshape.frontend.builder.declare import Declarations, entry
+from anyshape.frontend.builder.name_size import with_names
 from anyshape.frontend.builder.pytree import Structure, flatten, unflatten
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
@@ -42,7 +43,8 @@ def trace(
         leaves, structure = flatten(_call(function, arguments))
         results = [asarray(cast(ArrayLike, leaf)) for leaf in leaves]
     inputs = [path for path, _ in parameters.tensors]
-    return TracedFunction(builder.graph(name, inputs, tracer.results(results)), structure)
+    graph = builder.graph(name, inputs, tracer.results(results))
+    return TracedFunction(with_names(graph, tracer), structure)
 
 
 def _arguments(
