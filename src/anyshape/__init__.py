@@ -88,6 +88,7 @@ from anyshape.frontend.builder.movement import (
     transpose,
 )
 from anyshape.frontend.builder.name_size import name_size
+from anyshape.frontend.builder.nms import nms
 from anyshape.frontend.builder.order import argsort, sort, topk
 from anyshape.frontend.builder.reduce import (
     all,
@@ -223,6 +224,7 @@ __all__ = [
     "name_size",
     "negative",
     "newaxis",
+    "nms",
     "nonzero",
     "not_equal",
     "one_hot",

@@ -12,6 +12,7 @@ from anyshape.families.dot.family import Dot
 from anyshape.families.family import Family
 from anyshape.families.grouped_dot.family import GroupedDot
 from anyshape.families.map.family import Map
+from anyshape.families.nms.family import Nms
 from anyshape.families.row.family import Row
 from anyshape.families.scatter.family import Scatter
 from anyshape.families.sort.family import Sort
@@ -22,6 +23,7 @@ FAMILIES: Final[tuple[Family[Any], ...]] = (
     Check(),  # likewise
     Compact(),  # likewise
     Worklist(),  # likewise
+    Nms(),  # likewise
     Scatter(),  # likewise alone
     Attention(),  # before its decomposition, which is two products and a softmax
     GroupedDot(),  # before dots, which it would be for each group

@@ -9,6 +9,8 @@
     part_counts_<dtype>  (size, parts, length; x, counts)
     compact_places_<dtype> (size, parts, length, rank, axes…; x, counts, places, count)
     compact_rows_<dtype> (size, parts, length, width; mask, x, counts, rows, count)
+    nms_<dtype>          (batch, classes, count, most; boxes, order, candidates, threshold,
+                          kept, counts)
 
 The middle axis of x[outer, length, inner] is sorted; the first `kept` elements of each row, and
 where they were, are stored. Equal elements keep their order, and NaN is greater than any number.
@@ -19,8 +21,9 @@ none, merging is sorting.
 
 `worklist` sorts rows by their groups: `ops/worklist.py`.
 
-The last three look at `size` elements as one axis, and write the first `count` rows of their
-results: `ops/compact.py`. A row of `rows` has `width` elements.
+Of compaction, kernels look at `size` elements as one axis, and write the first `count` rows of
+their results: `ops/compact.py`. A row of `rows` has `width` elements. `nms` keeps boxes:
+`ops/nms.py`.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ import numpy as np
 from anyshape.ir.types import Array, DType
 from anyshape.ops.checks import first_offence
 from anyshape.ops.compact import counts_of_parts
+from anyshape.ops.nms import suppressed
 from anyshape.ops.sort import sorted_parts, sorted_places
 from anyshape.ops.worklist import rows_by_group
 
@@ -67,6 +71,10 @@ def compact_rows_name(dtype: DType) -> str:
 
 def worklist_name(dtype: DType) -> str:
     return f"worklist_{dtype}"
+
+
+def nms_name(dtype: DType) -> str:
+    return f"nms_{dtype}"
 
 
 def run_native(name: str, buffers: Sequence[Array], sizes: Sequence[int]) -> None:
@@ -127,6 +135,17 @@ def _worklist(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
         result[:] = array
 
 
+def _nms(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
+    batch, classes, count, most = sizes
+    boxes, order, candidates, threshold, kept, counts = buffers
+    each = batch, classes, count
+    found = suppressed(
+        boxes.reshape(batch, count, 4), order.reshape(each), candidates.reshape(each[:2]),
+        float(threshold[0]), most,
+    )  # fmt: skip
+    kept[:], counts[:] = (array.ravel() for array in found)
+
+
 _RUNS: Final[Mapping[str, Callable[[Sequence[Array], Sequence[int]], None]]] = {
     "sort_parts_": _sort_parts,
     "sort_": _sort,
@@ -136,5 +155,6 @@ _RUNS: Final[Mapping[str, Callable[[Sequence[Array], Sequence[int]], None]]] = {
     "compact_places_": _compact_places,
     "compact_rows_": _compact_rows,
     "worklist_": _worklist,
+    "nms_": _nms,
 }
 """By how the names begin, the longer beginnings first."""

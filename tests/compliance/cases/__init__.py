@@ -18,6 +18,7 @@ from tests.compliance.cases import (
     kernel,
     late,
     movement,
+    nms,
     parts,
     random,
     reduce,
@@ -30,7 +31,7 @@ from tests.compliance.cases import (
 
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise, movement, reduce, cumulative, dot, source, late, control, random, compound,
-    attention, kernel, indexing, scatter, sort, parts, checks, compact, torch_call, worklist,
+    attention, kernel, indexing, scatter, sort, parts, checks, compact, nms, torch_call, worklist,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

@@ -100,6 +100,7 @@ NAMES = [
     "multiply",
     "negative",
     "newaxis",
+    "nms",
     "nonzero",
     "not_equal",
     "one_hot",

@@ -21,6 +21,7 @@
 #include "core/compact_kernels.h"
 #include "core/cpu_identity.h"
 #include "core/machine.h"
+#include "core/nms_kernels.h"
 #include "core/object.h"
 #include "core/sort_kernels.h"
 #include "core/worklist_kernels.h"
@@ -103,7 +104,7 @@ NB_MODULE(_native, module) {
         nb::dict addresses;
         for (const auto kernels :
              {anyshape::sort_kernels(), anyshape::check_kernels(), anyshape::chain_kernels(),
-              anyshape::compact_kernels(), anyshape::worklist_kernels()}) {
+              anyshape::compact_kernels(), anyshape::worklist_kernels(), anyshape::nms_kernels()}) {
             for (const anyshape::NamedKernel& kernel : kernels) {
                 addresses[nb::str(kernel.name.data(), kernel.name.size())] =
                     reinterpret_cast<std::uintptr_t>(kernel.function);

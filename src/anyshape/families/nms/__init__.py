@@ -1,0 +1,1 @@
+"""Non-maximum suppression, by functions of the runtime."""
