@@ -75,7 +75,13 @@ def test_the_length_of_a_static_axis_is_known() -> None:
 REFUSED: list[tuple[str, Callable[..., Any], str, str]] = [
     ("mask", lambda x, m, i: x[i > 0], "a mask without axes", "with axes of the tensor"),
     ("float size", lambda x, m, i: ash.zeros(x[0, 0]), "item() of a f32[] is no size", "ash.i64"),
-    ("assign", lambda x, m, i: x.__setitem__(0, 1), "changed in place", "ash.where("),
+    ("assign", lambda x, m, i: x.__setitem__(0, 1), "a parameter is assigned to", "x.astype("),
+    ("assign to a view", lambda x, m, i: (v := (x + 1), w := v[1:], w.__setitem__(0, 1)),
+     "shares its elements", "behind the assignment"),
+    ("assign under a view", lambda x, m, i: (v := (x + 1), v.T, w := v.T, v.__setitem__(0, w)),
+     "shares its elements", "del them before"),
+    ("assign in a branch", lambda x, m, i: (y := x + 1, ash.cond(
+        i > 0, lambda: y.__setitem__(0, 1), lambda: None)), "of the function around", "carry it"),
     ("ufunc", lambda x, m, i: np.cbrt(x), "np.cbrt cannot", "from anyshape"),
     ("ufunc-out", lambda x, m, i: np.add.reduce(x), "np.add cannot", "from anyshape"),
     ("kind", lambda x, m, i: x + "1", "cannot use a str as a tensor", "np.asarray"),

@@ -227,3 +227,58 @@ def test_a_size_below_zero(executor: Any) -> None:
 def test_refusals(function: Function, array: Array, problem: str) -> None:
     with pytest.raises(TraceError, match=problem):
         results(function, "reference", array)
+
+
+# --- assignment -----------------------------------------------------------------------------------
+
+
+def written(x: Any, mask: Any, index: Any, v: Any) -> Any:
+    """The same in NumPy and here, on tensors of its own."""
+    a, b, c, d, e, f = (x + 0 for _ in range(6))
+    a[mask] = 2.5
+    b[mask] = x[mask] * 2
+    b[mask] += 1
+    c[index] = v
+    c[index] += 1
+    d[1:3, ::2] = 7
+    d[..., -1] = x[:, 0]
+    e[mask, 1] = 3
+    f[:, index % 3] *= 2
+    f[0] += 1
+    return a, b, c, d, e, f
+
+
+def test_assignment() -> None:
+    x, v = floats(7, 3), floats(4, 3, seed=2)
+    check(written, written, x, bools(7), np.array([0, 6, 3, 3]), v)
+    check(written, written, x, np.zeros(7, bool), np.array([0, 6, 3, 3]), v)
+
+
+def aliases(x: Any) -> Any:
+    one = x * 2
+    same, other = one, +one
+    one[0] = 5
+    third = one.astype(one.dtype)
+    third[1] = 6
+    fourth = (ash if isinstance(x, ash.Tensor) else np).concat([one])
+    fourth[2] = 7
+    return one, same, other, third, fourth
+
+
+def test_whoever_holds_a_tensor_sees_what_is_assigned_to_it() -> None:
+    check(aliases, aliases, floats(4))
+
+
+def routed(x: Any, route: Any, scale: Any) -> Any:
+    """Each expert takes its own tokens."""
+    out = 0 * x
+    for expert in range(4):
+        idx = route == expert
+        out[idx] += x[idx] * scale[expert]
+    return out
+
+
+@sizes
+def test_an_expert_for_each_token(size: int) -> None:
+    route = integers(size, low=0, high=3)
+    check(routed, lambda x, r, s: x * s[r][:, None], floats(size, 4), route, floats(4))

@@ -24,7 +24,7 @@ def concat(tensors: Sequence[ArrayLike], axis: int = 0) -> Tensor:
         raise active().refuse("concat of no tensors", "pass at least one")
     operands = promoted(*tensors)
     if len(operands) == 1:
-        return operands[0]
+        return +operands[0]
     return active().emit("concat", *operands, axis=normal_axis(axis, operands[0].ndim))
 
 

@@ -93,7 +93,7 @@ def negative(x: ArrayLike) -> Tensor:
 
 def abs(x: ArrayLike) -> Tensor:
     operand = asarray(x)
-    return operand if operand.dtype.kind in ("uint", "bool") else active().emit("abs", operand)
+    return +operand if operand.dtype.kind in ("uint", "bool") else active().emit("abs", operand)
 
 
 def sign(x: ArrayLike) -> Tensor:

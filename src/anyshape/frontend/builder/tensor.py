@@ -1,8 +1,8 @@
 """The traced tensor: what a function under `@ash.jit` sees in the place of an array.
 
 It has no data, only a type with symbolic sizes. Operators and methods call the functions of the
-families. What would need data (truth, iteration, conversion to numbers or arrays) is refused with
-a way out.
+families; `x[index] = values` gives it another value (`assign`). What would need data (truth,
+iteration, conversion to numbers or arrays) is refused with a way out.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from anyshape.frontend.builder import (
+    assign,
     dot,
     elementwise,
     index,
@@ -134,7 +135,7 @@ class Tensor(Traced, Methods):
         return elementwise.negative(self)
 
     def __pos__(self) -> Tensor:
-        return self
+        return self.tracer.tensor(self.value)
 
     def __abs__(self) -> Tensor:
         return elementwise.abs(self)
@@ -210,7 +211,8 @@ class Tensor(Traced, Methods):
         return movement.take(self, indices, axis)
 
     def astype(self, dtype: DType) -> Tensor:
-        return cast_to(self, dtype)
+        """Another tensor, even of the same dtype: what is assigned to one is not to the other."""
+        return +self if dtype == self.dtype else cast_to(self, dtype)
 
     def item(self) -> Dim:
         """The value of an integer as a size, known when it runs: for shapes and slices."""
@@ -354,8 +356,5 @@ class Tensor(Traced, Methods):
             self._no_data("len()", "use x.shape[0], which is a dim")
         return size
 
-    def __setitem__(self, item: Any, value: Any) -> None:
-        raise self.tracer.refuse(
-            "tensors cannot be changed in place",
-            "build a new one with ash.where(condition, new, old) or ash.concat",
-        )
+    def __setitem__(self, item: Any, value: ArrayLike) -> None:
+        assign.assign(self, item, value)

@@ -11,6 +11,7 @@ notes the outer tensor as a capture, for every region on the way.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -57,6 +58,7 @@ class Tracer:
         self.locate = locate  # the line of the user's program that is being traced
         self._make = make
         self._analyses: dict[type, object] = {}
+        self._tensors: list[weakref.ref[Tensor]] = []
 
     def nested(self) -> Tracer:
         """A tracer for a region inside this one."""
@@ -86,7 +88,15 @@ class Tracer:
         return self.tensor(self.builder.param(type_))
 
     def tensor(self, value: Value) -> Tensor:
-        return self._make(value, self)
+        tensor = self._make(value, self)
+        self._tensors.append(weakref.ref(tensor))
+        return tensor
+
+    def alive(self) -> list[Tensor]:
+        """The tensors of this region that somebody holds."""
+        held = [(ref, tensor) for ref in self._tensors if (tensor := ref()) is not None]
+        self._tensors = [ref for ref, _ in held]
+        return [tensor for _, tensor in held]
 
     def value(self, tensor: Traced) -> Value:
         """The value inside this region; a tensor of a region around it is captured."""
@@ -175,7 +185,7 @@ class Tracer:
 class Traced:
     """What every traced tensor is: a value, and the tracer of the region it lives in."""
 
-    __slots__ = ("tracer", "value")
+    __slots__ = ("__weakref__", "tracer", "value")
 
     def __init__(self, value: Value, tracer: Tracer) -> None:
         self.value = value
