@@ -104,6 +104,27 @@ graph sorted(x: f32[a, b], y: i64[a, b], z: bf16[a, b])
   return %0, %1, %2, %3, %4, %5
 }
 """
+COMPACTED = """
+axes { a: 0.. b: 0.. }
+graph compacted(x: f32[a, b], mask: bool[a, b], rows: bool[a], y: bf16[a, b], c: i64[a])
+    -> (i64[a*b, 2], i64[1], bf16[a*b], i64[1], f32[a, b], i64[1], i64[a, 1], i64[1], i64[a]) {
+  %0, %1 = compact_places(x, c) {parts=a, length=b}
+  %2, %3 = compact_rows(mask, y, c) {parts=a, length=b}
+  %4 = part_counts(rows) {parts=0, length=a}
+  %5, %6 = compact_rows(rows, x, %4) {parts=0, length=a}
+  %7, %8 = compact_places(rows, %4) {parts=0, length=a}
+  %9 = part_counts(y) {parts=a, length=b}
+  return %0, %1, %2, %3, %5, %6, %7, %8, %9
+}
+"""
+SUPPRESSED = """
+axes { a: 0.. b: 0.. c: 0.. }
+graph kept(x: f32[a, c, 4], i: i64[a, b, c], n: i64[a, b], t: f64[])
+    -> (i64[a, b, c], i64[a, b]) {
+  %0, %1 = suppress(x, i, n, t) {most=c}
+  return %0, %1
+}
+"""
 CHECKED = """
 axes { a: 0.. b: 0.. }
 graph checked(x: i64[a, b], y: u8[a], z: i32[b], none: i64[4]) -> i64[4] {
@@ -280,6 +301,8 @@ FAMILIES = {
     "scatter": of(SCATTERED, SCATTERED_ALONG),
     "sort": of(SORTED),
     "check": of(CHECKED),
+    "compact": of(COMPACTED),
+    "nms": of(SUPPRESSED),
     "row": of(normalized, reductions, narrow_rows),
     "cumulative": of(cumulative),
     "dot": of(packed, halved, packed_odd, dynamic, transposed),

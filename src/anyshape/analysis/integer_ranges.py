@@ -202,6 +202,12 @@ def _sliced(builder: Builder, value: Value, operands: Sequence[Range]) -> Range:
     return _some(builder, value, operands)
 
 
+def _selected(builder: Builder, value: Value, operands: Sequence[Range]) -> Range:
+    """Some elements of the operand that a result is of, behind a mask or a count."""
+    given = operands[value.index + 1]
+    return Range(given.low, given.high, given.is_point)
+
+
 def _any_of(builder: Builder, value: Value, operands: Sequence[Range]) -> Range:
     """Elements of either operand; the condition of a select is none of them."""
     chosen = operands[1:] if value.node.op is elementwise.select else operands
@@ -313,7 +319,8 @@ def _cumulated(builder: Builder, value: Value, operands: Sequence[Range]) -> Ran
 RULES: Final[Mapping[AnyOp, Rule]] = {
     source.constant: _constant, source.iota: _iota, source.dim_value: _dim_value,
     reduce.argmax: _arg_reduced, reduce.argmin: _arg_reduced, sort.sort: _sorted,
-    sort.topk: _sorted, late.nonzero: _nonzero, worklist.worklist: _worklist,
+    sort.topk: _sorted, late.nonzero: _nonzero,
+    late.compress: _selected, late.prefix: _selected, worklist.worklist: _worklist,
     movement.reshape: _same, movement.transpose: _same, movement.broadcast: _same,
     movement.reverse: _same, elementwise.cast: _same, movement.slice_: _sliced,
     indexing.gather: _some, indexing.take_along: _some,

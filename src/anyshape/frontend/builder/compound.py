@@ -87,7 +87,8 @@ def attention(
     scale: float | None = None,
     sink: ArrayLike | None = None,
 ) -> Tensor:
-    """softmax(q @ k.mT * scale + mask) @ v with q: [batch, heads, seq, width].
+    """softmax(q @ k.mT * scale + mask) @ v with q: [batch, heads, seq, width], or without heads, or
+    without both.
 
     k and v may have fewer heads, which are then shared by groups of query heads. A bool mask is
     true where a query may attend; any other is added. `causal=True` aligns the first query with

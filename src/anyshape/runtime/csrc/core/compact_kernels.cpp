@@ -106,14 +106,24 @@ void part_counts_kernel(const std::int64_t* block, std::int64_t first, std::int6
     }
 }
 
+// The row of a part's first result. There are no more results than elements before the part, so
+// nothing is written behind the last row, whatever the counts say.
+std::int64_t first_row(const std::int64_t* counts, std::int64_t parts, std::int64_t elements) {
+    std::uint64_t row = 0;
+    for (const std::int64_t count : std::span(counts, static_cast<std::size_t>(parts))) {
+        row += static_cast<std::uint64_t>(count);
+    }
+    return static_cast<std::int64_t>(std::min(row, static_cast<std::uint64_t>(elements)));
+}
+
 // Runs `write` over the groups of some parts: (from, flags, found, row) -> nothing, where `row` is
 // that of the first of `found` results. The task of the last part writes how many there are.
 template <typename T, typename Write>
 void compact(const T* x, const std::int64_t* counts, std::int64_t* count, const Sizes& sizes,
              std::int64_t first, std::int64_t last, const Write& write) {
-    std::int64_t row = std::accumulate(counts, counts + (sizes.parts ? first : 0), std::int64_t{0});
-    const std::int64_t until = range_of(sizes, last - 1).until;
-    for (std::int64_t from = range_of(sizes, first).from; from < until; from += group) {
+    const std::int64_t begin = range_of(sizes, first).from, until = range_of(sizes, last - 1).until;
+    std::int64_t row = first_row(counts, sizes.parts ? first : 0, begin);
+    for (std::int64_t from = begin; from < until; from += group) {
         const Flags flags = flags_of(x + from, until - from);
         const std::int64_t found = count_of(flags);
         if (found != 0) write(from, flags, found, row);
