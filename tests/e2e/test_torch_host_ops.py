@@ -444,11 +444,22 @@ def test_checks_of_indices_beside_effects(executor: Any) -> None:
 
 def test_a_kernel_that_refuses_beside_checks() -> None:
     def function(x: Any) -> Any:
-        return torch.arange(5)[x].sum() + torch.bincount(x.flatten() - 1).sum(), torch.rand(2)
+        product = x.float() @ x.float().T
+        return torch.arange(5)[x].sum() + torch.linalg.cholesky(product).sum(), torch.rand(2)
 
-    model = compiled(function, integers(3, 5) + 1, executor="reference")
-    with pytest.raises(ash.errors.EvaluationError, match="bincount"):
+    model = compiled(function, integers(3, 5), executor="reference")
+    with pytest.raises(ash.errors.EvaluationError, match="cholesky"):
         model(integers(2, 7) * 0)
+
+
+def test_integers_that_cannot_be_counted() -> None:
+    """torch's refusal is a check of the graph here."""
+    for executor in ("reference", "native"):
+        model = compiled(
+            lambda x: torch.bincount(x.flatten() - 1), integers(3, 5), executor=executor
+        )
+        with pytest.raises(ash.errors.IndexRangeError, match="bincount .*: index -1 at"):
+            model(integers(2, 7) * 0)
 
 
 def test_map_over_an_axis() -> None:
