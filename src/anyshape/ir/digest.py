@@ -49,7 +49,8 @@ class _Rest:
         return self.digits
 
     def merged(self, other: _Rest) -> _Rest:
-        alive = [read for read in (*self.readers, *other.readers) if read() is not None]
+        each = dict.fromkeys((*self.readers, *other.readers))  # both may have one already
+        alive = [read for read in each if read() is not None]
         return _Rest(alive, self.digits or other.digits)
 
 

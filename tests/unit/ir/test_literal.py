@@ -10,6 +10,7 @@ import anyshape.ops  # noqa: F401  fills the registry
 from anyshape.base.errors import DTypeError, TextError, WeightError
 from anyshape.base.lexer import Cursor
 from anyshape.ir import Builder, WeightStore, digest, evaluate, parse
+from anyshape.ir.digest import Digest
 from anyshape.ir.literal import INLINE_LIMIT, TensorLiteral, WeightRef, literal_or_weight
 from anyshape.ir.text.values import literal_text, read_literal
 from anyshape.ir.types import ALL_DTYPES, FLOATS, INTEGERS, DType, bf16, f16, f32, f64, i64
@@ -301,3 +302,17 @@ def test_type_and_shape_are_part_of_a_digest(shape: tuple[int, ...], dtype: type
     store = WeightStore()
     other = store.add(np.zeros((1, 300), np.float32))
     assert store.add(np.zeros(shape, dtype)) != other
+
+
+def test_digests_that_agree_again_and_again_keep_each_reader_once() -> None:
+    """Each comparison put the readers of both together, so that they grew exponentially."""
+    array, calls = np.arange(1000.0), []
+
+    def read() -> np.ndarray:
+        calls.append(None)
+        return array
+
+    names = [Digest.of(array, read) for _ in range(3)]
+    for turn in range(18):
+        assert names[turn % 3] == names[(turn + 1) % 3]
+    assert len(calls) < 300
