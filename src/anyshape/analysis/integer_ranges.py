@@ -33,7 +33,7 @@ from anyshape.ops import (
     source,
     worklist,
 )
-from anyshape.sym import Answer, Dim, Predicate, maximum, minimum
+from anyshape.sym import Answer, Dim, Predicate, maximum, minimum, product
 
 LARGEST: Final = 1 << 40
 """Beyond this nothing is claimed, so that no sum of a few numbers wraps in 64 bits."""
@@ -170,9 +170,11 @@ def _sorted(builder: Builder, value: Value, operands: Sequence[Range]) -> Range:
 
 
 def _worklist(builder: Builder, value: Value, operands: Sequence[Range]) -> Range:
-    """Rows, or where groups of them end."""
-    rows = _shape(builder, value.node.operands[0])[0]
-    return Range(Dim.of(0), rows) if value.index == 1 else _below(rows)
+    """Rows, where groups of them end, or tokens."""
+    shape = _shape(builder, value.node.operands[0])
+    if value.index == 1:
+        return Range(Dim.of(0), product(shape))
+    return _below(shape[0] if value.index == 3 else product(shape))
 
 
 def _nonzero(builder: Builder, value: Value, operands: Sequence[Range]) -> Range:

@@ -5,7 +5,7 @@
     merge_parts_<dtype>  (…, parts, part_length, ranges; x, part_values, part_places,
                           values, places)
     first_outside_<dtype> (count, number, size, from_end, live; x, earlier, offence)
-    worklist_<dtype>     (count, groups, capacity; keys, order, ends, position)
+    worklist_<dtype>     (tokens, choices, groups, capacity; keys, order, ends, position, source)
     part_counts_<dtype>  (size, parts, length; x, counts)
     compact_places_<dtype> (size, parts, length, rank, axes…; x, counts, places, count)
     compact_rows_<dtype> (size, parts, length, width; mask, x, counts, rows, count)
@@ -130,9 +130,10 @@ def _compact_rows(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
 
 
 def _worklist(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
-    keys, *results = buffers
-    for result, array in zip(results, rows_by_group(keys, *sizes[1:]), strict=True):
-        result[:] = array
+    (keys, *results), (tokens, choices, groups, capacity) = buffers, sizes
+    made = rows_by_group(keys.reshape(tokens, choices), groups, capacity)
+    for result, array in zip(results, made, strict=True):
+        result[:] = array.ravel()
 
 
 def _nms(buffers: Sequence[Array], sizes: Sequence[int]) -> None:

@@ -1,7 +1,7 @@
 """Loops over groups become grouped products.
 
-    for e in experts:                            order, ends, position = worklist(keys)
-        rows = nonzero(keys == e)                h = expert(x[order // k])    grouped products
+    for e in experts:                            _, ends, position, source = worklist(keys)
+        rows = nonzero(keys == e)                h = expert(x[source])    grouped products
         out[rows] += expert[e](x[rows])          out += sum(h[position])
 
 In the graph the loop is a chain of scatters, each to rows that a `nonzero` gives: as many late axes
@@ -145,17 +145,20 @@ def _joined(links: Sequence[Link], builder: Builder) -> Value | Refusal:
 
 def _all_rows(links: Sequence[Link], builder: Builder) -> Value:
     mask, count = links[0].mask, product(links[0].mask.keys.tensor.shape)
-    keys = builder.emit("reshape", mask.keys, shape=[count])
+    rank, keys = mask.keys.tensor.rank, mask.keys
+    if rank > 2:
+        raise NotForAllError(f"routes have {rank} axes")
     if keys.tensor.dtype != i64:
         keys = builder.emit("cast", keys, to=i64)
     attrs = WorklistAttrs(Dim.of(len(links)), count)
-    order, ends, position = builder.node(WORKLIST, [keys], attrs).results
+    order, ends, position, source = builder.node(WORKLIST, [keys], attrs).results
 
     @cache
     def group() -> Value:
-        return builder.emit("gather", keys, order, axis=0)
+        flat = builder.emit("reshape", keys, shape=[count])
+        return builder.emit("gather", flat, order, axis=0)
 
-    columns = tuple(_column(order, mask.keys, axis, builder) for axis in mask.axes)
+    columns = tuple(_choice(order, keys, builder) if axis else source for axis in mask.axes)
     late = tuple(link.nonzero.late[0].symbol for link in links)
     rows = RowsOfGroups(columns, group, ends, count, late)
     added = AllGroups(rows, builder).of([link.added for link in links])
@@ -174,15 +177,9 @@ def _are_groups(keys: Value, groups: int, builder: Builder) -> bool:
     return proves(builder, known.low >= 0) and proves(builder, known.high < groups)
 
 
-def _column(order: Value, keys: Value, axis: int, builder: Builder) -> Value:
-    """Where along an axis of the keys each row is."""
-    inner = product(keys.tensor.shape[axis + 1 :])
-    if inner != 1:
-        by = builder.emit("dim_value", value=inner)
-        order = builder.emit("floordiv", order, by)
-    if axis == 0:
-        return order
-    size = builder.emit("dim_value", value=keys.tensor.shape[axis])
+def _choice(order: Value, keys: Value, builder: Builder) -> Value:
+    """Which choice of its token each row is."""
+    size = builder.emit("dim_value", value=keys.tensor.shape[1])
     return builder.emit("mod", order, size)
 
 
@@ -202,8 +199,7 @@ def _summed(first: Link, added: Value, position: Value, builder: Builder) -> Val
     axis = first.mask.axes[first.column]
     if first.before.tensor.shape[0] != shape[axis]:
         raise NotForAllError("rows are added to a tensor with other rows")
-    places = builder.emit("reshape", position, shape=shape)
-    rows = builder.emit("gather", added, places, axis=0)
+    rows = builder.emit("gather", added, position, axis=0)
     others = [other for other in range(len(shape)) if other != axis]
     total = builder.emit("sum", rows, axes=others) if others else rows
     return builder.emit("add", first.before, total)

@@ -28,6 +28,7 @@ from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import i32, i64
 from anyshape.ops import elementwise, sort
 from anyshape.ops.known import (
+    CAST,
     CONSTANT,
     GATHER,
     GROUPED_DOT,
@@ -43,7 +44,7 @@ from anyshape.ops.sort import SortAttrs
 from anyshape.ops.source import DimAttrs
 from anyshape.ops.worklist import WorklistAttrs
 from anyshape.passes.constant_work import weights_of
-from anyshape.passes.group_pattern import ends_of, literal
+from anyshape.passes.group_pattern import ends_of, literal, uncast
 from anyshape.passes.infra import PassContext
 from anyshape.passes.known_indices import IndexAsker
 from anyshape.passes.sibling_parts import array_of
@@ -105,12 +106,13 @@ class _Former(IndexAsker):
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
         if node in self.groups:
             return self._of_sort(node, builder)
-        made = self._ends(node, builder) or _position(node) or _sums(node, builder)
-        made = made or _of_indices(node, builder) or _put_together(node)
+        made = self._ends(node, builder) or _position(node, builder) or _sums(node, builder)
+        made = made or _of_indices(node, builder) or _put_together(node) or _source(node)
+        made = made or _of_own_ends(node, builder) or _with_tokens(node, builder)
         if made is None:
             return super().replace(node, builder)
         self._decide(node, builder, "it is of rows by group")
-        return made if node.op is sort.sort else made[:1]
+        return made
 
     def _decide(self, node: Node, builder: Builder, why: str, *, taken: bool = True) -> None:
         self.ctx.decisions.record(Decision(self.name, taken, why, node, builder.location))
@@ -123,7 +125,7 @@ class _Former(IndexAsker):
             self._decide(node, builder, "a key may be no group", taken=False)
             return node.results
         attrs = WorklistAttrs(Dim.of(groups), keys.tensor.shape[0])
-        made = self.lists[keys] = builder.node(WORKLIST, [keys], attrs)
+        made = self.lists[keys] = builder.node(WORKLIST, [_of_tokens(keys)], attrs)
         self._decide(node, builder, "its keys are groups")
         return builder.emit("gather", keys, made.result(0), axis=0), made.result(0)
 
@@ -146,31 +148,76 @@ def _is_order(value: Value) -> bool:
     return value.node.op is WORKLIST and value.index == 0
 
 
-def _position(node: Node) -> tuple[Value, ...] | None:
+def _of_tokens(keys: Value) -> Value:
+    """Keys as they were before they were made flat, if they are [tokens, choices]."""
+    old = keys.node.operands[0] if keys.node.op is RESHAPE else keys
+    return old if old.tensor.rank == 2 and keys.tensor.rank == 1 else keys
+
+
+def _with_tokens(node: Node, builder: Builder) -> tuple[Value, ...] | None:
+    """A worklist of flat keys, as that of tokens with choices."""
+    if node.op is not WORKLIST or _of_tokens(node.operands[0]) == node.operands[0]:
+        return None
+    made = builder.node(WORKLIST, [_of_tokens(node.operands[0])], node.attrs)
+    order, ends, _, _ = made.results
+    return order, ends, _flat_position(made, builder), order
+
+
+def _flat_position(made: Node, builder: Builder) -> Value:
+    position, rows = made.result(2), made.result(0).tensor.shape
+    if position.tensor.shape == rows:
+        return position
+    return builder.emit("reshape", position, shape=rows)
+
+
+def _source(node: Node) -> tuple[Value, ...] | None:
+    """The token of each row, as models compute it."""
+    if node.op is not elementwise.floordiv:
+        return None
+    order, each = _divided(node.result())
+    if not _is_order(order):
+        return None
+    keys = order.node.operands[0].tensor
+    return (order.node.result(3),) if keys.rank == 2 and keys.shape[1] == each else None
+
+
+def _of_own_ends(node: Node, builder: Builder) -> tuple[Value, ...] | None:
+    """A grouped product with ends as they are, in no other dtype."""
+    if node.op is not GROUPED_DOT or node.operands[2].node.op is not CAST:
+        return None
+    ends = uncast(node.operands[2])
+    if ends.node.op is not WORKLIST:
+        return None
+    return (builder.emit("grouped_dot", *node.operands[:2], ends),)
+
+
+def _position(node: Node, builder: Builder) -> tuple[Value, ...] | None:
     """Where rows went: numbers written at the order of rows, or that order sorted."""
     if node.op is sort.sort and node.attrs == SortAttrs(0) and _is_order(node.operands[0]):
-        return (node.result(0), node.operands[0].node.result(2))
+        return node.result(0), _flat_position(node.operands[0].node, builder)
     if node.op is not SCATTER or node.attrs != ScatterAttrs(0):
         return None
     into, order, numbers = node.operands
     whole = into.tensor == order.tensor and _is_order(order)
-    return (order.node.result(2),) if whole and numbers.node.op is IOTA else None
+    counted = whole and numbers.node.op is IOTA
+    return (_flat_position(order.node, builder),) if counted else None
 
 
 def _sums(node: Node, builder: Builder) -> tuple[Value, ...] | None:
     """Rows that are added to where they came from, as many for each."""
     if node.op is not SCATTER or node.attrs != ScatterAttrs(0, "add"):
         return None
-    base, indices, updates = node.operands
-    order, each = _divided(indices)
-    if not _is_order(order) or base.tensor.rank != 2:
+    base, tokens, updates = node.operands
+    made = tokens.node
+    if made.op is not WORKLIST or base.tensor.rank != 2:
         return None
-    shape = base.tensor.shape[0], Dim.of(each)
-    if product(shape) != order.tensor.shape[0]:
+    keys = made.operands[0].tensor
+    own = tokens.index == 3 or (_is_order(tokens) and keys.rank == 1)
+    if not own or keys.shape[0] != base.tensor.shape[0]:
         return None
-    position = builder.emit("reshape", order.node.result(2), shape=shape)
-    rows = builder.emit("gather", updates, position, axis=0)
-    return (builder.emit("add", base, builder.emit("sum", rows, axes=[1])),)
+    rows = builder.emit("gather", updates, made.result(2), axis=0)
+    total = builder.emit("sum", rows, axes=[1]) if keys.rank == 2 else rows
+    return (builder.emit("add", base, total),)
 
 
 def _divided(indices: Value) -> tuple[Value, int]:

@@ -94,7 +94,7 @@ def test_grouped_dot_of_other_ranks() -> None:
 
 def test_worklist_of_rows_and_back() -> None:
     def ours(x: Any, weights: Any, keys: Any) -> Any:
-        order, ends, position = ash.worklist(keys, 3)
+        order, ends, position, _ = ash.worklist(keys, 3)
         return ash.grouped_dot(x[order], weights, ends)[position]
 
     def theirs(x: Any, weights: Any, keys: Any) -> Any:
@@ -106,7 +106,7 @@ def test_worklist_of_rows_and_back() -> None:
 
 def test_worklist_with_a_capacity_leaves_the_last_rows_out() -> None:
     def ours(x: Any, weights: Any, keys: Any) -> Any:
-        order, ends, position = ash.worklist(keys, 3, capacity=2)
+        order, ends, position, _ = ash.worklist(keys, 3, capacity=2)
         return ash.grouped_dot(x[order], weights, ends)[position]
 
     def theirs(x: Any, weights: Any, keys: Any) -> Any:
@@ -118,9 +118,21 @@ def test_worklist_with_a_capacity_leaves_the_last_rows_out() -> None:
     check(ours, theirs, floats(7, 4), floats(3, 4, 5, seed=1), keys)
 
 
+def test_worklist_of_several_choices() -> None:
+    def ours(x: Any, weights: Any, keys: Any) -> Any:
+        _, ends, position, source = ash.worklist(keys, 3)
+        return ash.grouped_dot(x[source], weights, ends)[position]
+
+    def theirs(x: Any, weights: Any, keys: Any) -> Any:
+        return np.einsum("tk,tckn->tcn", x, weights[keys])
+
+    keys = np.array([[2, 0], [2, 1], [0, 0], [2, 1]])
+    check(ours, theirs, floats(4, 4), floats(3, 4, 5, seed=1), keys)
+
+
 def test_worklist_of_other_ranks() -> None:
-    with pytest.raises(OperandError, match=r"keys have rank 2, expected 1"):
-        run(lambda keys: ash.worklist(keys, 3).order, np.array([[2, 1]]), static=True)
+    with pytest.raises(OperandError, match=r"keys have rank 0, expected 1 or 2"):
+        run(lambda keys: ash.worklist(keys, 3).order, np.array(2), static=True)
 
 
 def test_worklist_of_floats() -> None:

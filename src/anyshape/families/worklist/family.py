@@ -21,7 +21,7 @@ from anyshape.ops.known import WORKLIST
 from anyshape.ops.worklist import WorklistAttrs
 from anyshape.sym import Dim, Symbol
 
-COUNT, GROUPS, CAPACITY = SIZES = tuple(Symbol(f"n{i}") for i in range(3))
+TOKENS, CHOICES, GROUPS, CAPACITY = SIZES = tuple(Symbol(f"n{i}") for i in range(4))
 ONE: Final = Dim.of(1)
 
 
@@ -41,17 +41,19 @@ class Worklist(Family[Node]):
     def lower(self, match: Node, job: Job) -> Lowered:
         names = dict(zip(job.sizes, job.dims, strict=True))
         attrs, keys = match.attrs_as(WorklistAttrs), match.operands[0].tensor
-        sizes = keys.shape[0], attrs.groups, attrs.capacity
+        choices = keys.shape[1] if keys.rank == 2 else ONE
+        sizes = keys.shape[0], choices, attrs.groups, attrs.capacity
         return Lowered(_kernel(keys.dtype), tuple(dim.substitute(names) for dim in sizes))
 
 
 def _kernel(dtype: DType) -> Kernel:
-    count, groups = Dim.of(COUNT), Dim.of(GROUPS)
+    count, groups = Dim.of(TOKENS) * Dim.of(CHOICES), Dim.of(GROUPS)
     keys = _buffer("keys", dtype, count)
     results = (
         _buffer("order", i64, count, written=True),
         _buffer("ends", i64, groups, written=True),
         _buffer("position", i64, count, written=True),
+        _buffer("source", i64, count, written=True),
     )
     limits, name = _buffer("limits", i64, groups), worklist_name(dtype)
     return Kernel((keys, *results), SIZES, TASK, ONE, (), scratch=(limits,), native=name)

@@ -15,20 +15,25 @@ if TYPE_CHECKING:
 
 
 class Worklist(NamedTuple):
-    """Rows in the order of their groups, where each group ends, and where each row went."""
+    """Rows by group, where each group ends, where each row went, and which token
+    it is of.
+    """
 
     order: Tensor
     ends: Tensor
     position: Tensor
+    source: Tensor
 
 
 def worklist(keys: ArrayLike, groups: Size, capacity: Size | None = None) -> Worklist:
-    """The rows of each group, one group after the other; `keys[r]` is the group of row r.
+    """The rows of each group, one group after the other: how tokens meet their experts.
 
-    `grouped_dot(x[order], weights, ends)` multiplies every row with its group's matrix, and
-    `y[position]` has the rows where they were. Rows of one group keep their order. With `capacity`
-    a group takes no more rows than that, the first ones. Rows that are left out, and those whose
-    key is none of 0..groups-1, come behind the last group, where `grouped_dot` gives zeros.
+    `keys[tokens]` or `keys[tokens, choices]` are groups; every key is a row of work. With
+    `order, ends, position, source = worklist(keys, groups)`, y = `grouped_dot(x[source], weights,
+    ends)` multiplies the token of each row with its group's matrix, and `y[position]` has the rows
+    where their keys are. Rows of one group keep their order, tokens first. With `capacity` a group
+    takes no more rows than that, the first ones. Rows that are left out, and those whose key is
+    none of 0..groups-1, come behind the last group, where `grouped_dot` gives zeros.
     """
     operand = asarray(keys)
     limit = operand.size if capacity is None else capacity

@@ -7,7 +7,9 @@ namespace anyshape {
 namespace {
 
 struct Sizes {
-    std::int64_t count, groups, capacity;
+    std::int64_t tokens, choices, groups, capacity;
+
+    std::int64_t rows() const { return tokens * choices; }
 };
 
 // A key as the group that it names; keys that are none are greater than any, negative ones too.
@@ -42,22 +44,26 @@ void worklist_kernel(const std::int64_t* block, std::int64_t, std::int64_t, std:
     auto* order = reinterpret_cast<std::int64_t*>(block[1]);
     auto* ends = reinterpret_cast<std::int64_t*>(block[2]);
     auto* position = reinterpret_cast<std::int64_t*>(block[3]);
-    const Sizes sizes{block[5], block[6], block[7]};
-    std::int64_t* limits = workspace_of(block[4], worker, sizes.groups);
+    auto* source = reinterpret_cast<std::int64_t*>(block[4]);
+    const Sizes sizes{block[6], block[7], block[8], block[9]};
+    std::int64_t* limits = workspace_of(block[5], worker, sizes.groups);
     const auto groups = static_cast<std::uint64_t>(sizes.groups);
 
     std::fill_n(ends, sizes.groups, 0);
-    for (std::int64_t row = 0; row < sizes.count; ++row) {
+    for (std::int64_t row = 0; row < sizes.rows(); ++row) {
         const std::uint64_t group = group_of(keys[row]);
         if (group < groups) ++ends[group];
     }
     std::int64_t left_out = place_groups(ends, limits, sizes);
-    for (std::int64_t row = 0; row < sizes.count; ++row) {
-        const std::uint64_t group = group_of(keys[row]);
-        const bool taken = group < groups && ends[group] < limits[group];
-        const std::int64_t place = taken ? ends[group]++ : left_out++;
-        order[place] = row;
-        position[row] = place;
+    for (std::int64_t token = 0, row = 0; token < sizes.tokens; ++token) {
+        for (const std::int64_t last = row + sizes.choices; row < last; ++row) {
+            const std::uint64_t group = group_of(keys[row]);
+            const bool taken = group < groups && ends[group] < limits[group];
+            const std::int64_t place = taken ? ends[group]++ : left_out++;
+            order[place] = row;
+            position[row] = place;
+            source[place] = token;
+        }
     }
 }
 
