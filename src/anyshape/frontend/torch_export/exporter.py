@@ -32,6 +32,7 @@ from anyshape.frontend.torch_export.examples import (
 from anyshape.frontend.torch_export.export_errors import in_words_of_model
 from anyshape.frontend.torch_export.fake_kernels import recorded_whole
 from anyshape.frontend.torch_export.fixed_sizes import taken_as_number
+from anyshape.frontend.torch_export.grouped_experts import grouped_experts
 from anyshape.frontend.torch_export.identities import identities
 from anyshape.frontend.torch_export.naming import FixedAxis, with_fixed
 from anyshape.frontend.torch_export.number_functions import number_functions
@@ -152,6 +153,7 @@ def _tracing(module: Any, kwargs: Mapping[str, Any]) -> Generator[None]:
     of_torch = (torch.no_grad(), any_size(), symbolic_flags(), recorded_whole(), size_arguments())
     of_torch = (*of_torch, any_strides())
     of_model = (number_functions(module), number_types(module), identities(module))
+    of_model = (*of_model, grouped_experts(module))
     with ExitStack() as stack:
         for change in (*of_torch, _named(module, kwargs), *of_model):
             stack.enter_context(change)
