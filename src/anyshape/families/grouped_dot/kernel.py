@@ -8,14 +8,16 @@
           epilogue
 
 The rows after the last group are a group too, of depth 0: its sums are 0. A group without rows in
-a block costs the look at its offsets. Offsets that do not ascend give arbitrary results, but every
-row stays within its block, so that tasks never meet.
+a block costs the look at its offsets; where there may be many groups, they are looked at 16 at a
+time, and one by one where some of these have rows in the block. Offsets that do not ascend give
+arbitrary results, but every row stays within its block, so that tasks never meet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from anyshape.families.dot.epilogue import TilePlace, surroundings
 from anyshape.families.dot.kernel import stored_panel
@@ -43,6 +45,13 @@ from anyshape.loop.merge import flat_buffer
 from anyshape.sym import Dim, Facts, Less, LessEqual, Symbol, ceildiv, minimum, product
 
 GROUP, START, END, FIRST, COUNT, DEPTH = (Symbol(name) for name in ("g", "s", "e", "f", "m", "k"))
+CHUNK, MEMBER, MEMBERS = (Symbol(name) for name in ("c", "gc", "nc"))
+
+CHUNK_GROUPS: Final = 16
+"""Groups that are looked at together."""
+
+FEW_GROUPS: Final = 2 * CHUNK_GROUPS
+"""As many are looked at one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +98,40 @@ class GroupedPlan:
         depth, left = self.form.depth, self.groups - Dim.of(GROUP)
         return Bind(DEPTH, Number(depth * minimum(1, left)), minimum(depth, depth * left) + 1)
 
+    @property
+    def has_chunks(self) -> bool:
+        count = self.groups.constant
+        return count is None or count > FEW_GROUPS
+
     def rows_of_group(self, offsets: Buffer) -> tuple[Bind, ...]:
         """The rows of a group that are in this block: the first one in it, and how many."""
-        rows, group = self.form.row_count, Dim.of(GROUP)
-        before = Guard((LessEqual(Dim.of(1), group),), _offset(offsets, group - 1), _ZERO)
-        after = Guard((Less(group, self.groups),), _offset(offsets, group), Number(rows))
-        block = self.product.first_of_block
-        first, last = (Dim.of(row) - block for row in (START, END))
+        group = Dim.of(GROUP)
+        return self._rows(offsets, group, group, (START, END, FIRST, COUNT))
+
+    def members_of_chunk(self, offsets: Buffer) -> tuple[Bind, ...]:
+        """How many groups of a chunk are looked at: all of them, or none."""
+        first = Dim.of(CHUNK) * CHUNK_GROUPS
+        names = tuple(Symbol(f"{symbol.name}c") for symbol in (START, END, FIRST, COUNT))
+        rows = self._rows(offsets, first, first + (CHUNK_GROUPS - 1), names)
+        left = minimum(CHUNK_GROUPS, self.groups + 1 - first)
+        members = Number(left * minimum(1, Dim.of(names[-1])))
+        return (*rows, Bind(MEMBERS, members, Dim.of(CHUNK_GROUPS + 1)))
+
+    def _rows(
+        self, offsets: Buffer, first: Dim, last: Dim, names: tuple[Symbol, ...]
+    ) -> tuple[Bind, ...]:
+        """Of several groups: where they begin and end, the first row in this block, how many."""
+        start, end, first_row, count = names
+        rows, block = self.form.row_count, self.product.first_of_block
         height = self.product.rows_of_block
+        before = Guard((LessEqual(Dim.of(1), first),), _offset(offsets, first - 1), _ZERO)
+        after = Guard((Less(last, self.groups),), _offset(offsets, last), Number(rows))
+        begin, behind = (Dim.of(row) - block for row in (start, end))
         return (
-            Bind(START, before, rows + 1),
-            Bind(END, after, rows + 1),
-            Bind(FIRST, Number(first), height + 1),
-            Bind(COUNT, Number(last - Dim.of(FIRST)), height - Dim.of(FIRST) + 1),
+            Bind(start, before, rows + 1),
+            Bind(end, after, rows + 1),
+            Bind(first_row, Number(begin), height + 1),
+            Bind(count, Number(behind - Dim.of(first_row)), height - Dim.of(first_row) + 1),
         )
 
 
@@ -140,11 +170,22 @@ def grouped_kernel(
     multiply = Multiply(whole.sums, lhs, panel, plan.rows, whole.multiplied, Dim.of(DEPTH), padded)
     tiles = For(TILE, plan.tiles, (multiply, *around.after))
     group = (*plan.rows_of_group(buffers[offsets]), plan.depth_of_group, tiles)
-    groups = For(GROUP, plan.groups + 1, group)
+    groups = _groups(plan, group, buffers[offsets])
     scratch = tuple(filter(None, (whole.sums, whole.block_copy)))
     body = (*whole.parts_of_task, *copies, groups)
     tasks = product(whole.extents)
     return Kernel(tuple(buffers.values()), sizes, TASK, tasks, body, facts, scratch)
+
+
+def _groups(plan: GroupedPlan, group: tuple[Statement, ...], offsets: Buffer) -> For:
+    """What is done for one group, for all of them, and for the rows after the last."""
+    count = plan.groups + 1
+    if not plan.has_chunks:
+        return For(GROUP, count, group)
+    number = Number(Dim.of(CHUNK) * CHUNK_GROUPS + Dim.of(MEMBER))
+    members = For(MEMBER, Dim.of(MEMBERS), (Bind(GROUP, number, count), *group))
+    body = (*plan.members_of_chunk(offsets), members)
+    return For(CHUNK, ceildiv(count, CHUNK_GROUPS), body)
 
 
 def _rows(plan: GroupedPlan, x: Buffer) -> tuple[tuple[Statement, ...], Matrix]:
