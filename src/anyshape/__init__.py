@@ -104,6 +104,7 @@ from anyshape.frontend.builder.reduce import (
     sum,
     var,
 )
+from anyshape.frontend.builder.ring import ring_positions, ring_read, ring_write
 from anyshape.frontend.builder.scatter import scatter, scatter_add, take_along
 from anyshape.frontend.builder.source import (
     arange,
@@ -241,6 +242,9 @@ __all__ = [
     "repeat",
     "repeat_interleave",
     "reshape",
+    "ring_positions",
+    "ring_read",
+    "ring_write",
     "rms_norm",
     "round",
     "scan",
