@@ -9,7 +9,14 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel, MixtralConfig
+from transformers import (
+    DeepseekV3Config,
+    DynamicCache,
+    GPT2Config,
+    GPT2LMHeadModel,
+    MixtralConfig,
+)
+from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3MoE
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 
 
@@ -51,6 +58,22 @@ class MoeLayer(nn.Module):
         router[:, 0] = 0
         router[active:] = 0
         router[active:, 0] = -100
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.block(x.unsqueeze(0)).squeeze(0)
+
+
+class DeepSeekLayer(nn.Module):
+    """DeepSeek's routed experts and its shared one; the first `favoured` get all tokens, if any."""
+
+    def __init__(self, config: DeepseekV3Config, favoured: int) -> None:
+        super().__init__()
+        self.block = DeepseekV3MoE(config).eval()
+        generator = torch.Generator().manual_seed(0)
+        with torch.no_grad():
+            for weight in self.block.parameters():
+                weight.normal_(0, weight.shape[-1] ** -0.5, generator=generator)
+            self.block.gate.e_score_correction_bias[:favoured] = 100
 
     def forward(self, x: Tensor) -> Tensor:
         return self.block(x.unsqueeze(0)).squeeze(0)

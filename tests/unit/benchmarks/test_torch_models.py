@@ -9,7 +9,7 @@ from benchmarks.harness.module_engines import Anyshape, Torch
 from benchmarks.harness.roofline import Roofline
 from benchmarks.harness.turns import require_close
 from benchmarks.models import sentence_shapes
-from benchmarks.workloads import Gpt2, Gpt2Steps, Moe
+from benchmarks.workloads import DeepSeek, Gpt2, Gpt2Steps, Moe
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of torch, while it captures
 
@@ -26,8 +26,10 @@ def result_of(engine, model: TorchModel, binding):
     [
         (Gpt2Steps(**SMALL, steps=3), [TOKEN, {"batch": 2, "seq": 1, "past": 9}]),
         (Moe(16, active=4, width=16, hidden=32), [{"tokens": 1}, {"tokens": 40}]),
+        (DeepSeek(64, width=16, hidden=8), [{"tokens": 1}, {"tokens": 40}]),
+        (DeepSeek(64, width=16, hidden=8, one_sided=True), [{"tokens": 40}]),
     ],
-    ids=["gpt2", "moe"],
+    ids=["gpt2", "moe", "deepseek", "one-sided"],
 )
 def test_anyshape_agrees_with_torch(model, bindings):
     ours, torch_engine = Anyshape(model, 1), Torch(model, 1)
