@@ -5,7 +5,13 @@ from anyshape.api import CompiledModule, Jitted, compile, jit
 from anyshape.base import errors
 from anyshape.base.options import Options
 from anyshape.base.warnings import GradientsWarning, HostOpsWarning
-from anyshape.execute import Executable, KernelView, ResultCache, Specialization
+from anyshape.execute import (
+    Executable,
+    KernelView,
+    ObservedSizes,
+    ResultCache,
+    Specialization,
+)
 from anyshape.frontend.builder import functions as _functions
 from anyshape.frontend.builder import random
 from anyshape.frontend.builder.assemble import concat, pad, repeat, split, stack
@@ -138,6 +144,7 @@ __all__ = [
     "HostOpsWarning",
     "Jitted",
     "KernelView",
+    "ObservedSizes",
     "Options",
     "ResultCache",
     "Specialization",

@@ -10,6 +10,7 @@ from anyshape.execute.compile_options import CompileKeywords, CompileOptions, Ex
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import ExecutableMemory, Run, StepRun
 from anyshape.execute.kernel_view import KernelView
+from anyshape.execute.likely import ObservedSizes
 from anyshape.execute.reports import CostReport, MemoryReport, StepCost, StepReport, VariantCost
 from anyshape.execute.result_cache import ResultCache
 from anyshape.execute.specialization import Specialization
@@ -29,6 +30,7 @@ __all__ = [
     "ExecutorName",
     "KernelView",
     "MemoryReport",
+    "ObservedSizes",
     "ResultCache",
     "Run",
     "Specialization",

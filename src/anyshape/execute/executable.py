@@ -17,7 +17,7 @@ from anyshape.execute.destinations import destinations, filled, unfit
 from anyshape.execute.executor import ExecutableMemory, Executor, Run, StepRun
 from anyshape.execute.input_errors import in_words_of_model
 from anyshape.execute.kernel_view import KernelView
-from anyshape.execute.likely import likely_sizes
+from anyshape.execute.likely import ObservedSizes, likely_sizes
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_torch, is_torch, readable, refuse_masked, shape_of
 from anyshape.execute.value_checks import offence_error
@@ -221,9 +221,10 @@ class Executable(NotPickled):
         """Counters of calls and of the cache of specializations."""
         return self.executor.metrics()
 
-    def observed(self) -> dict[str, tuple[int, ...]]:
+    def observed(self) -> ObservedSizes:
         """The sizes that calls have had, by axis, the most frequent first: of the bindings that are
-        kept, so nothing is done for it at a call. Compiled again with `likely=` these sizes, the
+        kept, so nothing is done for it at a call. Compiled again with `likely=` these sizes, which
+        may be kept as text (`as_json`, `ObservedSizes.from_json`), the
         model is arranged for them."""
         return likely_sizes(self.executor.bindings_seen())
 

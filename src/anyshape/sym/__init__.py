@@ -6,7 +6,8 @@ from anyshape.sym.bindings import BindingPlan
 from anyshape.sym.clamp import clamp_form, is_at_most
 from anyshape.sym.decide import Answer, Prover
 from anyshape.sym.dim import HOLE, Dim, DimLike, bcast, ceildiv, maximum, minimum, product, total
-from anyshape.sym.facts import Fact, Facts, Origin, read_facts
+from anyshape.sym.facts import Fact, Facts, read_facts
+from anyshape.sym.origin import Origin
 from anyshape.sym.predicate import (
     Broadcastable,
     Divisible,

@@ -4,11 +4,13 @@
     n: 0..
     tile: 1..1 | 8..64
     row: 0.. no_broadcast
+    past: 0.. observed [17, 511]
 
 Invariants after construction: `ranges` is sorted, non-empty, without overlaps or neighbours;
 `min` and `max` are its ends (`max` is None where sizes are unbounded); at least one size is allowed
 and every likely size is. 0 and 1 are sizes like any other; where an axis does not broadcast, 1 is
-not repeated either: what it meets in an op has the same size.
+not repeated either: what it meets in an op has the same size. Likely sizes are somebody's word, or
+those that calls were observed to have.
 """
 
 from __future__ import annotations
@@ -20,11 +22,12 @@ from typing import NoReturn, cast
 
 from anyshape.base.errors import AxisDeclarationError
 from anyshape.base.lexer import Cursor, TokenKind, quoted
+from anyshape.sym.origin import Origin
 from anyshape.sym.symbol import RESERVED, Symbol
 
 Range = tuple[int, int | None]
 
-_WORDS = frozenset({"multiple_of", "likely", "no_broadcast"})
+_WORDS = frozenset({"multiple_of", "likely", "observed", "no_broadcast"})
 """Words of declarations: an axis of that name is quoted where declarations stand side by side."""
 
 
@@ -42,6 +45,7 @@ class Axis:
     likely: Sequence[int] = ()
     ranges: Sequence[Range] = ()
     broadcasts: bool = True
+    likely_from: Origin = Origin.USER
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -58,6 +62,7 @@ class Axis:
         put(self, "min", ends[0])
         put(self, "max", ends[1])
         put(self, "likely", tuple(dict.fromkeys(self.likely)))
+        put(self, "likely_from", self.likely_from if self.likely else Origin.USER)
         self._check_values()
 
     def _refuse(self, problem: str, fix: str) -> NoReturn:
@@ -72,6 +77,8 @@ class Axis:
                 self._refuse(f"has the range {pair!r}", "give ranges as pairs (low, high)")
         if not isinstance(cast(object, self.broadcasts), bool):
             self._refuse(f"has broadcasts={self.broadcasts!r}", "give True or False")
+        if self.likely_from not in (Origin.USER, Origin.OBSERVED):
+            self._refuse(f"has likely_from={self.likely_from!r}", "give Origin.USER or .OBSERVED")
         ends = [end for pair in self.ranges for end in pair]
         bounds = [end for end in (self.max, *ends) if end is not None]
         likely = self._listed("likely", "sizes")
@@ -123,7 +130,8 @@ class Axis:
 
     def __str__(self) -> str:
         multiple = f" multiple_of {self.multiple_of}" if self.multiple_of != 1 else ""
-        likely = f" likely [{', '.join(map(str, self.likely))}]" if self.likely else ""
+        word = "observed" if self.likely_from is Origin.OBSERVED else "likely"
+        likely = f" {word} [{', '.join(map(str, self.likely))}]" if self.likely else ""
         fixed = "" if self.broadcasts else " no_broadcast"
         name = quoted(self.name, "`") if self.name in _WORDS else str(self.symbol)
         return f"{name}: {self.ranges_text}{multiple}{likely}{fixed}"
@@ -160,9 +168,17 @@ def read_axis(cursor: Cursor) -> Axis:
     while cursor.accept("|"):
         ranges.append(_read_range(cursor))
     multiple = cursor.expect_integer(hint=_HINT) if cursor.accept("multiple_of") else 1
-    likely = _read_likely(cursor) if cursor.accept("likely") else ()
+    observed = cursor.accept("observed")
+    likely = _read_likely(cursor) if observed or cursor.accept("likely") else ()
     fixed = cursor.accept("no_broadcast")
-    return Axis(name, multiple_of=multiple, likely=likely, ranges=ranges, broadcasts=not fixed)
+    return Axis(
+        name,
+        multiple_of=multiple,
+        likely=likely,
+        ranges=ranges,
+        broadcasts=not fixed,
+        likely_from=Origin.OBSERVED if observed else Origin.USER,
+    )
 
 
 def parse_axis(text: str) -> Axis:

@@ -14,29 +14,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from enum import Enum
 
 from anyshape.base.errors import DimError
 from anyshape.base.lexer import Cursor, quoted, unquoted
 from anyshape.sym.axis import Axis, read_axis
 from anyshape.sym.dim import Dim
+from anyshape.sym.origin import Origin
 from anyshape.sym.predicate import Divisible, LessEqual, Predicate
 from anyshape.sym.symbol import Symbol
 from anyshape.sym.text import read_predicate
-
-
-class Origin(Enum):
-    """Who stated a fact."""
-
-    USER = "user"  # in an annotation, in `axes=` or `where=`, or in text without provenance
-    OP = "op"  # what an op requires of its sizes: checked by each call
-    FRONTEND = "frontend"  # what a captured program holds for: its code's conditions, its sizes
-    MODEL = "model"  # the case that a model's code was captured for: other sizes are another case
-
-    @property
-    def is_required(self) -> bool:
-        """Whether it is about what the graph does, and goes with it; else somebody promised it."""
-        return self in (Origin.OP, Origin.FRONTEND)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,13 +57,15 @@ def narrowed(axis: Axis, other: Axis, line: Line) -> Axis | None:
         return None
     if bare is None:
         return None
-    likely = _likely(bare, axis.likely) or _likely(bare, map(line.solve, other.likely))
+    own = _likely(bare, axis.likely)
+    likely = own or _likely(bare, map(line.solve, other.likely))
     return Axis(
         axis.name,
         multiple_of=multiple,
         likely=likely,
         ranges=ranges,
         broadcasts=axis.broadcasts or (same and other.broadcasts),
+        likely_from=axis.likely_from if own else other.likely_from,
     )
 
 

@@ -29,9 +29,10 @@ from anyshape.sym.decide.decider import structural
 from anyshape.sym.decide.equalities import lone_symbols
 from anyshape.sym.dim import Dim
 from anyshape.sym.factor import Bcast
-from anyshape.sym.facts import Fact, Facts, Origin
+from anyshape.sym.facts import Fact, Facts
 from anyshape.sym.monomial import Monomial, common, divide
 from anyshape.sym.narrowed import Line, narrowed
+from anyshape.sym.origin import Origin
 from anyshape.sym.predicate import (
     Broadcastable,
     Divisible,

@@ -1,5 +1,6 @@
 """Sizes that calls have had, and graphs that are compiled again for them."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from anyshape.base.errors import AxisDeclarationError, OptionError
 from anyshape.execute import compile_graph
 from anyshape.execute.likely import MOST, likely_sizes
 from anyshape.plan.schedule_order import typical_bindings
-from anyshape.sym import Symbol
+from anyshape.sym import Origin, Symbol
 
 
 @ash.jit(axes=[ash.Axis("n", max=64)], where="a == b")
@@ -76,6 +77,31 @@ def test_compiled_again_axes_say_so() -> None:
     assert axis == ash.Axis("n", max=64, likely=[8, 16])
     again = compile_graph(function.graph, likely=executable.observed())
     assert again.source == function.graph
+
+
+def test_observed_sizes_outlive_a_process() -> None:
+    executable = compile_graph(function.graph)
+    for n, a in ((8, 5), (8, 6), (16, 5)):
+        executable(ones(n, a), ones(n, a))
+    text = executable.observed().as_json()
+    sizes = ash.ObservedSizes.from_json(text)
+    assert sizes == executable.observed()
+    again = compile_graph(function.graph, likely=sizes)
+    axes = {axis.name: axis for axis in again.source.axes}
+    assert axes["n"].likely_from is Origin.OBSERVED
+    assert str(axes["n"]) == "n: 0..64 observed [8, 16]"
+    assert typical_bindings(again.graph)[0] == {Symbol("n"): 8, Symbol("a"): 5}
+    assert "a: 0.. observed [5, 6]" in again.as_text(), "it goes over to what replaces an axis"
+    np.testing.assert_array_equal(again(ones(3, 2), ones(3, 2))[0], ones(3, 2) * 2)
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"n": 3}', '{"n": [-1]}', '{"n": [true]}'])
+def test_what_is_no_text_of_sizes(text: str) -> None:
+    expected = 'is not lists of sizes by axis, {"seq": [128, 256]}\nfix: '
+    with pytest.raises(
+        OptionError, match=f"observed sizes='{re.escape(text)}' {re.escape(expected)}"
+    ):
+        ash.ObservedSizes.from_json(text)
 
 
 def test_schedules_are_compared_at_them() -> None:

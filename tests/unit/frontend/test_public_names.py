@@ -15,6 +15,7 @@ NAMES = [
     "Jitted",
     "KernelView",
     "Options",
+    "ObservedSizes",
     "ResultCache",
     "Specialization",
     "Tensor",

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from anyshape.base.errors import AxisDeclarationError, TextError
-from anyshape.sym import Axis, Symbol, parse_axis
+from anyshape.sym import Axis, Origin, Symbol, parse_axis
 
 TEXTS = {
     "batch: 0..": Axis("batch"),
@@ -17,6 +17,7 @@ TEXTS = {
     "`a.b`: 0..1": Axis("a.b", max=1),
     "?0: 2..2": Axis("?0", min=2, max=2),
     "row: 0.. no_broadcast": Axis("row", broadcasts=False),
+    "past: 0.. observed [17, 511]": Axis("past", likely=[17, 511], likely_from=Origin.OBSERVED),
     "row: 0..9 likely [3] no_broadcast": Axis("row", max=9, likely=[3], broadcasts=False),
     "`likely`: 0..": Axis("likely"),
     "`no_broadcast`: 0.. no_broadcast": Axis("no_broadcast", broadcasts=False),

@@ -222,6 +222,7 @@ def _within(axis: Axis, low: int, high: int | None) -> Axis:
         likely=likely,
         ranges=ranges,
         broadcasts=axis.broadcasts,
+        likely_from=axis.likely_from,
     )
 
 
