@@ -14,7 +14,13 @@ from torch.nn import functional
 
 from anyshape.api import dynamo_backend
 from anyshape.api.dynamo_backend import anyshape, compiled_graphs
-from anyshape.base.errors import EvaluationError, OptionError, UnsupportedModelError
+from anyshape.base.errors import (
+    AxisDeclarationError,
+    EvaluationError,
+    FactViolationError,
+    OptionError,
+    UnsupportedModelError,
+)
 from anyshape.base.warnings import GradientsWarning, HostOpsWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
@@ -257,6 +263,49 @@ def test_sizes_that_data_decide() -> None:
             x = torch.randint(0, 4, shape)
             for ours, theirs in zip(fast(x), module(x), strict=True):
                 close(ours, theirs)
+
+
+def axes_of(module: Any, *args: Any) -> list[str]:
+    """The names that torch gives."""
+    compiled(module)(*args)
+    (graph,) = compiled_graphs()
+    assert graph.executable is not None
+    names = [axis.name for axis in graph.executable.axes]
+    torch._dynamo.reset()
+    return names
+
+
+def test_what_holds_between_axes() -> None:
+    module, args = torch.nn.Flatten(0), (torch.randn(4, 6),)
+    first, second = axes_of(module, *args)
+    fast = compiled(module, where=f"{first}*{second} == 24")
+    for shape in ((4, 6), (8, 3)):
+        x = torch.randn(shape)
+        close(fast(x), x.flatten())
+    (graph,) = compiled_graphs()
+    assert graph.executable is not None
+    assert [str(type_) for type_ in graph.executable.graph.body.result_types] == ["f32[24]"]
+    expected = rf"'{first}\*{second} == 24' does not hold for {first}=5, {second}=5"
+    with pytest.raises(FactViolationError, match=expected):
+        fast(torch.randn(5, 5))
+
+
+def test_an_axis_that_a_graph_does_not_have() -> None:
+    x = torch.randn(4, 6)
+    names = ", ".join(sorted(axes_of(torch.nn.Flatten(0), x)))
+    fast = compiled(torch.nn.Flatten(0), where="rows == 4")
+    with pytest.raises(AxisDeclarationError) as refused:
+        fast(x)
+    assert str(refused.value) == (
+        "axis 'rows' is in where='rows == 4', and no input has it\n"
+        f"fix: use the names of axes: {names}"
+    )
+
+
+def test_what_is_no_predicate_is_refused_at_once() -> None:
+    graph = torch.fx.symbolic_trace(torch.nn.Identity())
+    with pytest.raises(OptionError, match="where"):
+        anyshape(graph, [torch.zeros(1)], options={"where": 3})
 
 
 def test_unknown_options_are_refused() -> None:

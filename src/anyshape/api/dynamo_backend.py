@@ -5,7 +5,9 @@ are constants of the compiled graph: they are packed at the first call, and agai
 has changed (`parameter_samples` says what is noticed). Ops that anyshape has no form of are
 computed by torch's own kernels, and graphs that need gradients are run by torch: a warning says so.
 What cannot be compiled for another reason is an error, unless `options={"fallback": True}` says
-that torch itself shall run such graphs; a warning then names the reason.
+that torch itself shall run such graphs; a warning then names the reason. `options={"where": ...}`
+says what holds between axes, by the names that torch gives them; an axis that a graph does not have
+is refused with those it has.
 """
 
 from __future__ import annotations
@@ -31,17 +33,20 @@ from anyshape.frontend.aten import entries
 from anyshape.frontend.aten.not_decomposed import NOT_DECOMPOSED
 from anyshape.frontend.dynamo import import_fx_graph
 from anyshape.frontend.imported.program import ImportedProgram
+from anyshape.frontend.imported.where import stated
+from anyshape.sym import Fact
 
 __all__ = ["DynamoGraph", "anyshape", "entries"]
 
 
 @dataclass(frozen=True, slots=True)
 class BackendOptions:
-    """What `options=` of torch.compile may hold: `fallback`, and all that `anyshape.compile` lets
-    one choose."""
+    """What `options=` of torch.compile may hold: `fallback`, `where`, and all that
+    `anyshape.compile` lets one choose."""
 
     chosen: CompileKeywords
     fallback: bool = False
+    where: tuple[Fact, ...] = ()
 
     @staticmethod
     def of(mode: str | None, given: Mapping[str, Any] | None) -> BackendOptions:
@@ -49,14 +54,14 @@ class BackendOptions:
             raise OptionError("mode", str(mode), "None or 'default'")
         chosen = dict(given or {})
         names = CompileKeywords.__annotations__.keys() - {"donate"}  # its graphs name their inputs
-        known = (*sorted(names), "fallback")
+        known = (*sorted(names), "fallback", "where")
         for name in chosen.keys() - known:
             raise OptionError("options", name, f"one of {', '.join(known)}")
-        fallback = chosen.pop("fallback", False)
+        fallback, where = chosen.pop("fallback", False), stated(chosen.pop("where", ()), None)
         CompileOptions.of(
             **cast(CompileKeywords, chosen)
         )  # refuses values now, not at the first call
-        return BackendOptions(cast(CompileKeywords, chosen), fallback)
+        return BackendOptions(cast(CompileKeywords, chosen), fallback, where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ class DynamoGraph:
         constants = {number: args[number] for number in self._constants}
         samples = ParameterSamples(list(constants.values()))  # first: they may change meanwhile
         try:
-            imported = import_fx_graph(self.module, "graph", constants)
+            imported = import_fx_graph(self.module, "graph", constants, self.options.where)
             strict = self.options.chosen.get("strict", False)
             report_host_ops(imported.graph, strict=strict, stacklevel=2)
             executable = compile_graph(imported.graph, **self.options.chosen)

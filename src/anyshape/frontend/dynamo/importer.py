@@ -39,19 +39,23 @@ from anyshape.frontend.imported.program import (
     TensorResult,
     UserInput,
 )
+from anyshape.frontend.imported.where import check_known as check_axes
 from anyshape.ir.build import Builder
 from anyshape.ir.types import TensorType, bool_, i64
-from anyshape.sym import Dim, FactScope
+from anyshape.sym import Dim, Fact, FactScope
 
 
-def import_fx_graph(module: Any, name: str, constants: Mapping[int, Any]) -> ImportedProgram:
-    """The graph of an fx module; `constants` are the values of some of its inputs, by number."""
+def import_fx_graph(
+    module: Any, name: str, constants: Mapping[int, Any], where: Sequence[Fact] = ()
+) -> ImportedProgram:
+    """The graph of an fx module; `constants` are the values of some of its inputs, by number, and
+    `where` holds between its axes, which have the names of torch's symbols."""
     check_known(module)
-    return _Importer(module, name).imported(constants)
+    return _Importer(module, name, where).imported(constants)
 
 
 class _Importer:
-    def __init__(self, module: Any, name: str) -> None:
+    def __init__(self, module: Any, name: str, where: Sequence[Fact]) -> None:
         self.name = name
         self.nodes = [node for node in module.graph.nodes if node.op == "placeholder"]
         self.values = [node.meta["val"] for node in self.nodes]
@@ -59,8 +63,12 @@ class _Importer:
         self.dims = {name: symbol.dim for name, symbol in symbols.items()}
         self.walker = Walker(module, self.dims)
         scope = FactScope(distinct_names=False)  # torch's names say nothing about equality
-        for axis in (axis for symbol in symbols.values() for axis in symbol.axes):
+        axes = [axis for symbol in symbols.values() for axis in symbol.axes]
+        check_axes(where, [axis.symbol for axis in axes])
+        for axis in axes:
             scope.declare(axis)
+        for fact in where:
+            scope.assume_fact(fact)
         self.builder = Builder(scope)
         self.tracer = Tracer(name, self.builder, Tensor, locate=lambda: self.walker.location)
         self.inputs: list[str] = []
