@@ -32,7 +32,7 @@ class ColumnsLast:
     name: str = "columns-last"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        return rebuild_graph(_Reorder(graph), graph)
+        return rebuild_graph(_Reorder(), graph)
 
 
 class _Reorder(CountingRebuilder):

@@ -34,12 +34,12 @@ class OwnResults:
     name: str = "own-results"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        return rebuild_graph(_Copier(graph), graph)
+        return rebuild_graph(_Copier(), graph)
 
 
 class _Copier(CountingRebuilder):
-    def __init__(self, graph: Graph) -> None:
-        super().__init__(graph)
+    def __init__(self) -> None:
+        super().__init__()
         self.appended: set[Value] = set()  # they have a place
 
     def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:

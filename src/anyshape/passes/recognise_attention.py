@@ -52,12 +52,12 @@ class RecogniseAttention:
     name: str = "attention"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        return rebuild_graph(_Recogniser(graph, self.name, ctx), graph)
+        return rebuild_graph(_Recogniser(self.name, ctx), graph)
 
 
 class _Recogniser(CountingRebuilder):
-    def __init__(self, graph: Graph, name: str, ctx: PassContext) -> None:
-        super().__init__(graph)
+    def __init__(self, name: str, ctx: PassContext) -> None:
+        super().__init__()
         self.name = name
         self.ctx = ctx
 

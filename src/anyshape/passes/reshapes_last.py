@@ -37,12 +37,12 @@ class ReshapesLast:
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
         if not any(node.op is RESHAPE for node in graph.nodes()):
             return graph
-        return rebuild_graph(_Mover(graph, ctx, self.name), graph)
+        return rebuild_graph(_Mover(ctx, self.name), graph)
 
 
 class _Mover(CountingRebuilder):
-    def __init__(self, graph: Graph, ctx: PassContext, name: str) -> None:
-        super().__init__(graph)
+    def __init__(self, ctx: PassContext, name: str) -> None:
+        super().__init__()
         self.ctx = ctx
         self.name = name
         self.rows: dict[Node, InRows] = {}

@@ -32,12 +32,12 @@ class RowProducts:
     name: str = "row-products"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        return rebuild_graph(_Unflattener(graph, self.name, ctx), graph)
+        return rebuild_graph(_Unflattener(self.name, ctx), graph)
 
 
 class _Unflattener(CountingRebuilder):
-    def __init__(self, graph: Graph, name: str, ctx: PassContext) -> None:
-        super().__init__(graph)
+    def __init__(self, name: str, ctx: PassContext) -> None:
+        super().__init__()
         self.name = name
         self.ctx = ctx
 

@@ -188,6 +188,78 @@ def test_what_is_refused_is_still_right(function: Any) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+# --- regions --------------------------------------------------------------------------------------
+
+
+def mixed_by_hand(q: Any, k: Any, v: Any) -> Any:
+    row, column = ash.arange(q.shape[-2])[:, None], ash.arange(k.shape[-2])
+    return ash.softmax(ash.where(column <= row, q @ k.mT * 0.5, -np.inf)) @ v
+
+
+@ash.jit
+def in_both_branches(p: ash.bool[()], q: Q, k: K, v: V):
+    """The same ops, of which one branch gives a part away."""
+
+    def weights_too(q: Any, k: Any, v: Any) -> Any:
+        weights = ash.softmax(q @ k.mT)
+        return weights @ v, weights.sum()
+
+    return ash.cond(p, lambda q, k, v: (ash.softmax(q @ k.mT) @ v, q.sum()), weights_too, q, k, v)
+
+
+@ash.jit
+def in_a_branch(p: ash.bool[()], q: Q, k: K, v: V):
+    return ash.cond(p, mixed_by_hand, lambda q, k, v: ash.zeros((*q.shape[:-1], 5)), q, k, v)
+
+
+@ash.jit
+def in_each_step(q: ash.f32["n", "b", 2, "s", 3], k: K, v: V):
+    def step(total: Any, each: Any) -> Any:
+        mixed = mixed_by_hand(each, k, v)
+        return total + mixed.sum(), mixed
+
+    return ash.scan(step, ash.asarray(np.float32(0)), q)
+
+
+def regions_of(graph: Any) -> Iterator[Any]:
+    for node in graph.nodes():
+        yield from node.regions
+
+
+@pytest.mark.parametrize("function", [in_a_branch, in_each_step], ids=lambda f: f.__name__)
+def test_regions_have_attention_too(function: Any) -> None:
+    graph = run_passes(function.graph, FIRST).graph
+    names = [node.op.name for region in regions_of(graph) for node in region.nodes()]
+    assert names.count("attention") == 1
+    assert not {"dot", "softmax"} & set(names)
+
+
+def test_each_region_counts_its_own_uses() -> None:
+    """Both branches have the same softmax: one keeps it to itself, the other does not."""
+    passed = run_passes(in_both_branches.graph, FIRST)
+    counts = [
+        [node.op.name for node in region.nodes()].count("attention")
+        for region in regions_of(passed.graph)
+    ]
+    assert counts == [1, 0]
+    (report,) = (report for report in passed.reports if report.name == "attention")
+    assert [d.why for d in report.refused] == ["its scores or weights are used elsewhere too"]
+
+
+@pytest.mark.parametrize(
+    "function", [in_a_branch, in_both_branches, in_each_step], ids=lambda f: f.__name__
+)
+@pytest.mark.parametrize("holds", [True, False])
+def test_values_in_regions(function: Any, holds: bool) -> None:
+    rng = np.random.default_rng(1)
+    shapes = [(2, 2, 5, 3), (2, 2, 7, 3), (2, 2, 7, 5)]
+    q, k, v = (rng.normal(size=shape).astype(np.float32) for shape in shapes)
+    given = (np.stack([q, q * 2]), k, v) if function is in_each_step else (np.array(holds), q, k, v)
+    wanted = evaluate(function.graph, *given)
+    for found, expected in zip(compile_graph(function.graph)(*given), wanted, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
 # --- kernels --------------------------------------------------------------------------------------
 
 RESHAPED = ("rank_5", "rank_5_masked", "heads_of_any_number", "flattened", "heads_share_keys")

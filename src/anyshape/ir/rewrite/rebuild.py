@@ -56,16 +56,27 @@ class Rebuilder:
 
 
 class CountingRebuilder(Rebuilder):
-    """Knows how often each node at the top level of `graph` is used, results included."""
+    """Knows how often each node is used in the region that is rebuilt, results included. Regions
+    with the same ops share nodes, so that each counts for itself."""
 
-    def __init__(self, graph: Graph) -> None:
-        used = (value.node for node in graph.nodes() for value in node.operands)
-        self.uses = Counter([*used, *(value.node for value in graph.results)])
+    def __init__(self) -> None:
+        self.uses = Counter[Node]()
+
+    def region(self, region: Region, builder: Builder) -> Region:
+        around, self.uses = self.uses, _uses(region)
+        new = super().region(region, builder)
+        self.uses = around
+        return new
 
     def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
         new = super().rebuilt(node, operands, builder)
         self.uses[new] = self.uses[node]
         return new
+
+
+def _uses(region: Region) -> Counter[Node]:
+    used = (value.node for node in region.nodes() for value in node.operands)
+    return Counter([*used, *(value.node for value in region.results)])
 
 
 def rebuild_graph(rebuilder: Rebuilder, graph: Graph) -> Graph:
