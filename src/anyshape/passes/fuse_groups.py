@@ -13,6 +13,8 @@ and that group can take it:
     a reshape that adds or drops axes of 1 is no obstacle;
   - views in front of a contraction (transposes, slices, broadcasts, widening casts) join it if its
     family still matches with them: operands read as matrices, say;
+  - views that several kernels read are part of each of them, if they leave columns next to each
+    other and are of memory that is written anyway: reading it there is cheaper than a copy;
   - a map that is left in front of a dot, and feeds nothing else, joins it if its ops are cheap: the
     dot computes one of its operands itself (`dot_prologue.py`).
 
@@ -38,7 +40,8 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision, DecisionLog, Refusal
-from anyshape.ops.known import CONCAT, DOT
+from anyshape.ops.known import CONCAT, DOT, SLICE
+from anyshape.ops.movement import SliceAttrs, TransposeAttrs
 from anyshape.passes.dot_prologue import objection_to_prologue
 from anyshape.passes.native_forms import has_kernel, is_alias, is_alone, is_loop, is_map
 from anyshape.sym import Answer, Equal, FactScope
@@ -59,6 +62,10 @@ MOST_PARTS = 16
 the sizes of the parts before it."""
 
 
+FEWEST_COLUMNS = 16
+"""Of a view that several kernels read: shorter runs of memory are better copied once."""
+
+
 @dataclass(eq=False)
 class Group:
     """Nodes of one kernel, the last one first, and the last reduction or contraction of them."""
@@ -77,7 +84,8 @@ class Group:
 
     def body_with(self, nodes: Sequence[Node] = ()) -> Body:
         """What the kernel would compute with more nodes in front, the last one first."""
-        return Body.of_nodes([*reversed(nodes), *reversed(self.nodes)])
+        both = dict.fromkeys([*reversed(nodes), *reversed(self.nodes)])  # they may share views
+        return Body.of_nodes(list(both))
 
     @property
     def parts(self) -> int:
@@ -102,7 +110,7 @@ class Group:
 
     def add_prologue(self, group: Group) -> None:
         """Takes a whole group in, in front of the loop."""
-        self.nodes += group.nodes
+        self.nodes = [node for node in self.nodes if node not in group.nodes] + group.nodes
         self.before |= set(group.nodes)
 
 
@@ -114,6 +122,7 @@ class Grouping:
         self.scope = FactScope.of(graph.facts, distinct_names=False)
         self.locations = graph.locations
         self.groups: dict[Node, Group] = {}
+        self.shared: dict[Node, list[Group]] = {}  # views that are part of several
         nodes = graph.nodes()
         self.users: dict[Node, set[Node]] = defaultdict(set)
         for node in nodes:
@@ -135,6 +144,8 @@ class Grouping:
             log.record(decision)
 
     def _place(self, node: Node) -> None:
+        if self._is_shared(node):
+            return
         group = self._group_of_users(node)
         if isinstance(group, Group):
             group = self._objection(node, group) or group
@@ -145,6 +156,31 @@ class Grouping:
             group = Group()
         group.add(node, self.users[node])
         self.groups[node] = group
+
+    def _is_shared(self, node: Node) -> bool:
+        """Whether a view becomes part of all kernels that read it."""
+        if node in self.results or not _keeps_columns(node) or not self._is_of_memory(node):
+            return False
+        groups = [self._groups_with(user) for user in self.users[node]]
+        several = list(dict.fromkeys(group for some in groups for group in some))
+        if len(several) < 2 or not all(groups):
+            return False
+        if any(self._objection(node, group) is not None for group in several):
+            return False
+        for group in several:
+            group.add(node, self.users[node])
+        self.shared[node] = several
+        self._decide(node, True, f"{len(several)} kernels read it where it is")
+        return True
+
+    def _groups_with(self, node: Node) -> list[Group]:
+        group = self.groups.get(node)
+        return self.shared.get(node, []) if group is None else [group]
+
+    def _is_of_memory(self, view: Node) -> bool:
+        """Whether what it is a view of is written by itself: nothing could take the view along."""
+        base = view.operands[0].node
+        return not has_kernel(base) or base in self.results or len(self.users[base]) > 1
 
     def _place_alias(self, node: Node) -> None:
         """What only names a value for each row stays with the rows, or outside of all kernels."""
@@ -250,6 +286,21 @@ class Grouping:
         """Whether a user has more elements."""
         sizes = user.result().tensor.size, node.result().tensor.size
         return self.scope.proves(Equal(*sizes)) is not Answer.TRUE
+
+
+def _keeps_columns(node: Node) -> bool:
+    """Whether it is a view in which neighbours along the last axis are neighbours in memory, and
+    there are enough of them for a vector."""
+    *_, size = (None, *(dim.constant for dim in node.result().tensor.shape))
+    if size is not None and size < FEWEST_COLUMNS:
+        return False
+    match node.attrs:
+        case TransposeAttrs(perm):
+            return bool(perm) and perm[-1] == len(perm) - 1
+        case SliceAttrs(steps=steps):
+            return node.op is SLICE and bool(steps) and steps[-1] == 1
+        case _:
+            return False
 
 
 def _objection_to_loop(node: Node, group: Group) -> Refusal | None:

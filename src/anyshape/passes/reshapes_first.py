@@ -29,7 +29,7 @@ from anyshape.ir.types import Shape
 from anyshape.ops.known import RESHAPE
 from anyshape.passes.axis_runs import axis_runs, reshaped, shape_before
 from anyshape.passes.infra import PassContext
-from anyshape.passes.native_forms import has_code, has_kernel
+from anyshape.passes.native_forms import has_code, has_kernel, is_map
 
 ROWS = frozenset({Trait.REDUCTION, Trait.ROWWISE})
 READERS = ROWS | {Trait.ELEMENTWISE}
@@ -98,11 +98,12 @@ class _Mover(Rebuilder):
         return old not in self.results and len(self.readers[old]) == 1
 
     def is_in_memory(self, value: Value) -> bool:
-        """Whether a value, or what it names, is written by itself, whoever reads it."""
+        """Whether a value, or what it names, is written by itself, whoever reads it. One that
+        several maps read may be computed by one kernel with all of them."""
         node = value.node
         while node.op is RESHAPE and self.is_read_once(node):
             node = node.operands[0].node
-        return not has_kernel(node) or not self.is_read_once(node)
+        return not has_kernel(node) or not (is_map(node) or self.is_read_once(node))
 
 
 def _computes(reader: Node) -> bool:

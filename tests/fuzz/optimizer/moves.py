@@ -184,7 +184,8 @@ def heads_of(x: Expr, heads: int) -> Expr:
 
 
 def attention(g: Generator) -> None:
-    """In primitives: scale on one side, a mask or none, softmax by hand or the compound."""
+    """In primitives: rotations or none, scale on one side, a mask or none, softmax by hand or the
+    compound, a sink or none."""
     x = picked(g, 2)
     heads = g.rng.choice((1, 2))
     if g.rng.random() < 0.5:
@@ -193,16 +194,38 @@ def attention(g: Generator) -> None:
         q, k, v = (projected(x, weights(g, width_of(x), 8, dtype=x.dtype)) for _ in range(3))
     if heads > 1 or g.rng.random() < 0.3:
         q, k, v = (heads_of(part, heads) for part in (q, k, v))
+    if g.rng.random() < 0.4:
+        turns = [weights(g, width_of(q), dtype=q.dtype) for _ in range(2)]
+        q, k = (_rotated(part, *turns) for part in (q, k))
     scale = g.rng.choice(("before", "after", "none"))
     q = q * 0.3 if scale == "before" else q
     scores = _by_batch(q, k, 1)
     scores = _masked(g, scores * 0.3 if scale == "after" else scores)
-    last = scores.rank - 1
+    keys, last = scores.shape[-1], scores.rank - 1
+    has_sink = g.rng.random() < 0.3
+    scores = _with_sink(g, scores) if has_sink else scores
     power = (scores - scores.reduce("max", last)).apply("exp")
     by_hand = power / power.reduce("sum", last)
     share = by_hand if g.rng.random() < 0.6 else scores.apply("softmax", axis=last)
+    if has_sink:
+        bounds = {"starts": [Dim.of(0)] * share.rank, "stops": (*share.shape[:-1], keys)}
+        share = share.apply("slice", **bounds, steps=[1] * share.rank)
     mixed = _by_batch(share, v, 0)
     keep(g, mixed)
+
+
+def _rotated(x: Expr, cos: Expr, sin: Expr) -> Expr:
+    left, right = split(x, 2)
+    return x * cos + right.apply("neg").apply("concat", left, axis=x.rank - 1) * sin
+
+
+def _with_sink(g: Generator, scores: Expr) -> Expr:
+    """One more column: a number, or one for each query."""
+    shape = (*scores.shape[:-1], Dim.of(1))
+    sink = scores.lift(g.rng.uniform(-1, 1)).apply("broadcast", shape=shape)
+    if g.rng.random() < 0.5:
+        sink = sink * scores.reduce("max", scores.rank - 1)
+    return scores.apply("concat", sink, axis=scores.rank - 1)
 
 
 def _by_batch(x: Expr, y: Expr, contracted: int) -> Expr:
@@ -245,7 +268,8 @@ def grouped(g: Generator) -> None:
     width = width_of(x)
     if width % 4:
         raise NotApplicableError
-    parts = x.reshape(*x.shape[:-1], Dim.of(4), Dim.of(width // 4))
+    given = x * weights(g, width, dtype=x.dtype) + x if g.rng.random() < 0.5 else x
+    parts = given.reshape(*x.shape[:-1], Dim.of(4), Dim.of(width // 4))
     last = parts.rank - 1
     centred = parts - parts.reduce("mean", last)
     square = (centred * centred).reduce("mean", last) + 0.1

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import anyshape as ash
+from anyshape.ir import evaluate
 from anyshape.passes import PASSES, run_passes
 from anyshape.passes.long_tasks import LongTasks
 
+SPLIT = np.random.default_rng(1).normal(size=(24, 96)).astype(np.float32)
 WEIGHT = np.random.default_rng(0).normal(size=(8, 8)).astype(np.float32)
 
 
@@ -148,6 +150,43 @@ def test_an_operand_may_be_the_residual() -> None:
 def repeated_further_on(x: ash.f32["s", 8], w: ash.f32[8]):
     """Between the function and the broadcast there is something cheap."""
     return x * (ash.tanh(w) + 1)
+
+
+def test_a_view_that_several_kernels_read_is_no_copy() -> None:
+    @ash.jit
+    def parts(x: ash.f32["b", "s", 24]):
+        heads = ash.transpose((x @ ash.asarray(SPLIT)).reshape(("b", "s", 6, 16)), (0, 2, 1, 3))
+        return ash.exp(heads[:, :2]), heads[:, 2:4].sum(-1), ash.softmax(heads[:, 4:])
+
+    views = [["slice", "transpose"], ["transpose", "slice"]]
+    found = [names[:2] for names in kernels(parts) if "dot" not in names]
+    assert len(found) == 3
+    assert all(names in views for names in found), found
+    x = np.random.default_rng(0).normal(size=(2, 5, 24)).astype(np.float32)
+    for one, expected in zip(parts(x), evaluate(parts.graph, x), strict=True):
+        np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_transposition_of_columns_is_made_once() -> None:
+    """And so is a view with few of them."""
+
+    @ash.jit
+    def turned(x: ash.f32["s", 8], z: ash.f32["s", 3, 4]):
+        y, few = x.mT, ash.transpose(z, (1, 0, 2))
+        return ash.exp(y), y.sum(-1), ash.exp(few), few.sum(-1)
+
+    assert kernels(turned).count(["transpose"]) == 2
+
+
+def test_a_product_writes_its_result_in_the_order_that_readers_want() -> None:
+    """It takes the view along, so nobody else has to."""
+
+    @ash.jit
+    def heads(x: ash.f32["b", "s", 2, 24]):
+        y = ash.transpose(x @ ash.asarray(SPLIT), (0, 2, 1, 3))
+        return ash.exp(y), ash.softmax(y)
+
+    assert kernels(heads) == [["dot", "transpose"], ["exp"], ["softmax"]]
 
 
 @ash.jit

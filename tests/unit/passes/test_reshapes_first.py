@@ -86,6 +86,13 @@ def read_twice(x: ash.f32["n", "s", 8]):
 
 
 @ash.jit
+def diamond(x: ash.f32["n", "s", 8], y: ash.f32["n", "s", 8]):
+    """What is read twice on the way is computed with what reads it."""
+    both = x + y
+    return ash.softmax((ash.relu(both) - both).reshape(("n", "s", 2, 4)))
+
+
+@ash.jit
 def read_by_a_product(x: ash.f32["n", "s", 8]):
     return (x * 2).reshape(("n * s", 8)) @ WEIGHT
 
@@ -103,6 +110,7 @@ ALL: list[tuple[Any, list[list[str]]]] = [
     (other_rows, [["softmax", "mul"], ["max"]]),
     (one_of_two_axes, [["mul"], ["softmax"]]),
     (read_twice, [["mul"], ["softmax"]]),
+    (diamond, [["add", "relu", "sub"], ["softmax"]]),
     (read_by_a_product, [["mul"], ["dot"]]),
 ]
 each = pytest.mark.parametrize(
