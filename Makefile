@@ -32,6 +32,8 @@ lint: $(VENV)/.test-deps  ## style, formatting, types, layers
 	$(VENV)/bin/basedpyright
 	$(VENV)/bin/lint-imports --no-logo
 
+# Test processes and their hundred children import the same files: they share compiled ones.
+unit: export PYTHONDONTWRITEBYTECODE =
 unit: $(VENV)/.test-deps $(VENV)/.weights  ## the tests only; make unit ARGS="-k machine"
 	$(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
