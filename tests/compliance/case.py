@@ -49,6 +49,9 @@ class Case:
     fill: Fill | None = None  # makes the operands; None: by dtype
     check: Check | None = None  # instead of `expect`, for what is not a function of its operands
 
+    def __hash__(self) -> int:
+        return hash(self.id)  # sizes cannot be hashed; an id is given once
+
     @property
     def id(self) -> str:
         return f"{self.op}-{self.label}"

@@ -45,8 +45,16 @@ from anyshape.sym import FactScope
 COMPOUNDS = [case for case in CASES if lookup(case.op).is_compound]
 FIRST_OF_OP = list({case.op: case for case in reversed(COMPOUNDS)}.values())
 
-# The scope makes pytest run all tests of a case in a row, while `evaluators` has its executable.
-every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id, scope="module")
+LIMITED = [case for case in CASES if case.given or case.facts]
+"""Cases with requirements: only these have sizes that are illegal."""
+
+
+def for_each(cases: Sequence[Case]) -> pytest.MarkDecorator:
+    """The scope makes pytest run all tests of a case in a row: `evaluators` keeps few programs."""
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case.id, scope="module")
+
+
+every_case = for_each(CASES)
 every_evaluator = pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda e: e.name)
 
 
@@ -135,8 +143,15 @@ def test_values_on_the_interpreter_target(case: Case) -> None:
     test_values(case, INTERPRETED)
 
 
+def test_cases_without_requirements_have_no_illegal_sizes() -> None:
+    """So those are no cases of the test below."""
+    for case in (case for case in CASES if case not in LIMITED):
+        assert not case.requirements
+        assert not case.declared.axes
+
+
 @every_evaluator
-@every_case
+@for_each(LIMITED)
 def test_illegal_sizes_are_refused(case: Case, evaluator: Evaluator) -> None:
     graph = case.graph()
     illegal = [sizes for sizes in candidate_sizes(case, graph) if not is_legal(case, sizes)]
