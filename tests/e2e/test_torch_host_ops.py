@@ -458,7 +458,7 @@ def test_integers_that_cannot_be_counted() -> None:
         model = compiled(
             lambda x: torch.bincount(x.flatten() - 1), integers(3, 5), executor=executor
         )
-        with pytest.raises(ash.errors.IndexRangeError, match="bincount .*: index -1 at"):
+        with pytest.raises(ash.errors.IndexRangeError, match=r"bincount .*: index -1 at"):
             model(integers(2, 7) * 0)
 
 
