@@ -25,6 +25,7 @@ from anyshape.passes.infra import Pass
 from anyshape.passes.known_indices import KnownIndices
 from anyshape.passes.late_sizes import LateSizes
 from anyshape.passes.long_tasks import LongTasks
+from anyshape.passes.loop_invariants import LoopInvariants
 from anyshape.passes.narrowing import Narrowing
 from anyshape.passes.own_results import OwnResults
 from anyshape.passes.recognise_attention import RecogniseAttention
@@ -67,6 +68,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     Refine(),  # first: whoever compares sizes sees one dim for each
     Expand(),  # then: what no kernel takes whole becomes primitives
     *SIMPLIFY,
+    LoopInvariants(),  # before whoever takes products and sizes: outside, they are the graph's own
     LateSizes(),  # behind these: an op whose operand is constant has been computed
     KnownIndices(),  # before whoever looks for indices: they are what they were made as
     ExpertLoops(),  # before whoever takes products: those of all experts are one

@@ -1,0 +1,144 @@
+"""What every iteration of a loop would compute alike is computed once, in front of it.
+
+    while(y, x): y + x @ w          becomes          z = x @ w;  while(y, z): y + z
+
+A value is invariant if it depends on captures alone. Those with a loop of their own are worth
+memory (products, reductions, sorts); elementwise work on captures stays where it is, and joins the
+kernel that uses it. A loop that is not entered has computed them for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from anyshape.ir.build import Builder
+from anyshape.ir.graph import Graph
+from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.opdef import PARAM, ParamAttrs, param_index
+from anyshape.ir.rewrite import Decision
+from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
+from anyshape.ir.types import TensorType, Type
+from anyshape.ops.control import ScanAttrs, WhileAttrs
+from anyshape.passes.infra import PassContext
+from anyshape.passes.native_forms import is_alone, is_loop
+from anyshape.sym import Facts, Symbol
+
+
+@dataclass(frozen=True)
+class LoopInvariants:
+    """Moves work on captures out of `while` and `scan`."""
+
+    name: str = "loop-invariants"
+
+    def run(self, graph: Graph, ctx: PassContext) -> Graph:
+        if not any(node.regions for node in graph.nodes()):
+            return graph
+        return rebuild_graph(_Mover(self.name, ctx), graph)
+
+
+class _Mover(Rebuilder):
+    def __init__(self, name: str, ctx: PassContext) -> None:
+        self.name = name
+        self.ctx = ctx
+
+    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
+        new = super().rebuilt(node, operands, builder)  # inner loops first
+        first = _first_capture(new)
+        return new if first is None else self._moved(new, first, builder)
+
+    def _moved(self, loop: Node, first: int, builder: Builder) -> Node:
+        operands, regions = list(loop.operands), list(loop.regions)
+        for number in range(len(regions)):
+            for value in _worth_moving(regions[number], first, loop):
+                outside = _outside(value, loop.operands, builder)
+                regions = [
+                    _with_capture(region, value if i == number else None, outside)
+                    for i, region in enumerate(regions)
+                ]
+                operands.append(outside)
+                place = builder.locations.of(value.node)
+                why = f"it is the same in each iteration of the {loop.op.name}"
+                self.ctx.decisions.record(Decision(self.name, True, why, value.node, place))
+        if len(operands) == len(loop.operands):
+            return loop
+        return builder.node(loop.op, operands, loop.attrs, regions, loop.late)
+
+
+def _first_capture(node: Node) -> int | None:
+    match node.attrs:
+        case WhileAttrs(carried):
+            return carried
+        case ScanAttrs(carried, scanned):
+            return carried + scanned
+        case _:
+            return None
+
+
+def _worth_moving(region: Region, first: int, loop: Node) -> list[Value]:
+    """Invariant values that the rest of a region uses, and that took a loop to compute."""
+    own = _own_symbols(region, loop)
+    invariant, costly = set[Node](), set[Node]()
+    for node in region.nodes():
+        if not _is_invariant(node, first, invariant, own):
+            continue
+        invariant.add(node)
+        if is_loop(node) or is_alone(node) or any(v.node in costly for v in node.operands):
+            costly.add(node)
+    used = (v for node in region.nodes() if node not in invariant for v in node.operands)
+    return [value for value in dict.fromkeys((*used, *region.results)) if value.node in costly]
+
+
+def _is_invariant(node: Node, first: int, known: set[Node], own: frozenset[Symbol]) -> bool:
+    if node.op is PARAM:
+        return param_index(node) >= first
+    plain = not node.regions and not node.late and not node.all_symbols & own
+    types = (*node.types, *(value.type for value in node.operands))
+    is_pure = all(isinstance(type_, TensorType) for type_ in types)
+    return plain and is_pure and all(value.node in known for value in node.operands)
+
+
+def _own_symbols(region: Region, loop: Node) -> frozenset[Symbol]:
+    """Sizes that only the region knows: of values that differ from one iteration to the next."""
+    outside = frozenset[Symbol]().union(*_symbols(value.type for value in loop.operands))
+    return region.born | frozenset[Symbol]().union(*_symbols(region.params)) - outside
+
+
+def _symbols(types: Iterable[Type]) -> Iterator[frozenset[Symbol]]:
+    return (type_.symbols for type_ in types if isinstance(type_, TensorType))
+
+
+def _outside(value: Value, captured: Sequence[Value], builder: Builder) -> Value:
+    """The same value, computed around the region from what it captures."""
+    nodes = Region((), (value,), Facts()).nodes()
+    made: dict[Value, Value] = {}
+    for node in nodes:
+        if node.op is PARAM:
+            made[node.result()] = captured[param_index(node)]
+            continue
+        builder.location = builder.locations.of(node)
+        new = builder.node(node.op, [made[v] for v in node.operands], node.attrs)
+        made.update(zip(node.results, new.results, strict=True))
+    return made[value]
+
+
+def _with_capture(region: Region, value: Value | None, outside: Value) -> Region:
+    """A region with one more parameter, which stands for `value`."""
+    param = Node.make(PARAM, (), ParamAttrs(len(region.params)), (outside.type,)).result()
+    stands = {} if value is None else {value: param}
+    params = (*region.params, outside.type)
+    return _replaced(replace(region, params=params), stands)
+
+
+def _replaced(region: Region, stands: Mapping[Value, Value]) -> Region:
+    values = dict(stands)
+    for node in region.nodes():
+        operands = [values.get(value, value) for value in node.operands]
+        new = node
+        if tuple(operands) != node.operands:
+            new = Node.make(node.op, operands, node.attrs, node.types, node.regions, node.late)
+        for old, result in zip(node.results, new.results, strict=True):
+            values.setdefault(old, result)
+    results = tuple(values[value] for value in region.results)
+    bearers = tuple(values[node.result()].node for node in region.size_bearers)
+    return replace(region, results=results, size_bearers=bearers)
