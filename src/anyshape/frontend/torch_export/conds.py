@@ -47,9 +47,8 @@ def sizes_choose() -> Generator[None]:
 
 
 def _calling_chosen(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
-    """Runs with the names of torch's module."""
-    chosen: Any = _cond_by_sizes  # pyright: ignore  # noqa: F821
-    return chosen(pred, true_fn, false_fn, operands)
+    """Runs with the names of torch's module, where `sizes_choose` has put one."""
+    return globals()["_cond_by_sizes"](pred, true_fn, false_fn, operands)
 
 
 @contextmanager
@@ -120,9 +119,9 @@ def _plain(result: Any, mode: Any) -> Any:
 
 
 def _without_max(stride: Any) -> Any:
-    if not isinstance(stride, torch.SymInt):
+    node: Any = getattr(stride, "node", None)
+    if node is None:
         return stride
-    node: Any = stride.node
     plain = node.expr.replace(_is_at_least_one, _size_in)
     if plain == node.expr:
         return stride

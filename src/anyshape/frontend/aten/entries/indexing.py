@@ -156,7 +156,7 @@ def unsafe_index_put(
 
 
 @entry("aten.one_hot.default")
-def one_hot(call: Call, x: Tensor, num_classes: int = -1) -> Tensor:
+def one_hot(call: Call, x: Tensor, num_classes: int | Dim = -1) -> Tensor:
     """Without a number of classes, the greatest index says how many there are."""
     if isinstance(num_classes, int) and num_classes < 1:
         raise NoEntryError
