@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch._higher_order_ops.while_loop import while_loop
 
 import anyshape as ash
 from anyshape.execute import BranchedExecutable, Executable
@@ -72,6 +73,27 @@ def inside_data(x: Any) -> Any:
     return own.cond(x.sum() > 0, positive, lambda v: v * 2, (x,))
 
 
+def data_inside_data(x: Any) -> Any:
+    def positive(v: Any) -> Any:
+        return own.cond(v.prod() > 0.01, lambda w: w + 1, lambda w: w * 3, (v,))
+
+    return own.cond(x.sum() > 0, positive, lambda v: v - 1, (x,))
+
+
+def data_inside_a_loop(x: Any) -> Any:
+    def step(often: Any, v: Any) -> Any:
+        return often + 1, own.cond(v.sum() > 0, lambda w: w - 1, lambda w: w * 0.5 + 0.3, (v,))
+
+    return while_loop(lambda often, v: often < 3, step, (torch.tensor(0), x.clone()))[1]
+
+
+def plain_loop(x: Any) -> Any:
+    """The same in Python: torch's own loop refuses some sizes of 0."""
+    for _ in range(3):
+        x = x - 1 if x.sum() > 0 else x * 0.5 + 0.3
+    return x
+
+
 ON_SIZES = {
     each.__name__: each
     for each in (by_rows, by_own_name, odd_columns, axes_compared, nested, several_results)
@@ -108,9 +130,21 @@ def test_operands_may_be_numbers_as_in_eager_mode() -> None:
 
 
 @pytest.mark.parametrize("executor", ["reference", "native"])
-def test_a_size_decides_inside_a_branch_on_data(executor: Any) -> None:
-    fast = ash.compile(Calling(inside_data), (torch.zeros(5, 6),), axes=AXES, executor=executor)
-    compare(fast, inside_data)
+@pytest.mark.parametrize(
+    ("function", "eager"),
+    [
+        (inside_data, inside_data),
+        (data_inside_data, data_inside_data),
+        (data_inside_a_loop, plain_loop),
+    ],
+)
+def test_branches_inside_regions_on_data(
+    function: Callable[[Any], Any], eager: Callable[[Any], Any], executor: Any
+) -> None:
+    """Sizes decide inside of a branch that data choose, or data again."""
+    fast = ash.compile(Calling(function), (torch.zeros(5, 6),), axes=AXES, executor=executor)
+    assert not fast.explain().host_ops
+    compare(fast, eager)
 
 
 def test_one_program_has_both_branches() -> None:

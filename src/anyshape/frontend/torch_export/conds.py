@@ -46,8 +46,14 @@ def sizes_choose() -> Generator[None]:
             cond.__code__ = own.__code__
 
 
+cond_op: Any = _MODULE.cond_op
+
+
 def _calling_chosen(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
-    """Runs with the names of torch's module, where `sizes_choose` has put one."""
+    """Runs with the names of torch's module, where `sizes_choose` has put one. Dynamo, which traces
+    regions that stand in others, records the op, as torch's own code does."""
+    if torch.compiler.is_dynamo_compiling():
+        return cond_op(pred, true_fn, false_fn, operands)
     return globals()["_cond_by_sizes"](pred, true_fn, false_fn, operands)
 
 
