@@ -24,10 +24,11 @@ from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision, Refusal
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import i64
-from anyshape.ops import elementwise
+from anyshape.ops import elementwise, sort
 from anyshape.ops.known import GATHER, SCATTER, WORKLIST
 from anyshape.ops.movement import AxisAttrs
 from anyshape.ops.scatter import ScatterAttrs
+from anyshape.ops.sort import TopKAttrs
 from anyshape.ops.worklist import WorklistAttrs
 from anyshape.passes.all_groups import AllGroups, Kind, NotForAllError, RowsOfGroups
 from anyshape.passes.constant_work import weights_of
@@ -72,8 +73,17 @@ def link_of(node: Node) -> Link | None:
     mask = None if column is None else mask_of(column[0].operands[0])
     if column is None or mask is None:
         return None
-    added = _added(node, updates, distinct=len(mask.axes) == 1)
+    added = _added(node, updates, distinct=_are_distinct(mask, mask.axes[column[1]]))
     return None if added is None else Link(before, rows, added, mask, *column)
+
+
+def _are_distinct(mask: Mask, axis: int) -> bool:
+    """Whether no row of that axis is found twice. What `topk` takes along the other one differs."""
+    if len(mask.axes) == 1:
+        return True
+    node = mask.keys.node
+    is_indices = node.op is sort.topk and mask.keys.index == 1 and len(mask.axes) == 2
+    return is_indices and node.attrs_as(TopKAttrs).axis != axis
 
 
 def _added(node: Node, updates: Value, *, distinct: bool) -> Value | None:

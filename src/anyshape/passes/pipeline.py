@@ -69,10 +69,10 @@ PASSES: Final[tuple[Pass, ...]] = (
     Expand(),  # then: what no kernel takes whole becomes primitives
     *SIMPLIFY,
     LoopInvariants(),  # before whoever takes products and sizes: outside, they are the graph's own
-    LateSizes(),  # behind these: an op whose operand is constant has been computed
     KnownIndices(),  # before whoever looks for indices: they are what they were made as
     ExpertLoops(),  # before whoever takes products: those of all experts are one
     Worklists(),  # what models and the pass before say about rows by group, in one form
+    LateSizes(),  # behind whoever knows `nonzero`, of which few are left; before products
     RowProducts(),  # products of rows, with what follows them in the same shape
     RecogniseAttention(),  # products around a softmax, which later passes need not know
     CausalMasks(),  # attention whose mask need not be made

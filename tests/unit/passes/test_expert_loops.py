@@ -71,6 +71,17 @@ def choices_first(x: ash.f32["t", WIDTH], route: ash.i64["t", 2], w: ash.f32["t"
 
 
 @ash.jit
+def best_choices(x: ash.f32["t", WIDTH], scores: ash.f32["t", EXPERTS]):
+    """What `topk` takes differs, so that `+=` meets no token twice."""
+    weights, route = ash.topk(scores, 2)
+    out = ash.zeros_like(x)
+    for e in range(EXPERTS):
+        rows, choice = ash.nonzero(route == e)
+        out[rows] += expert(x[rows], e) * weights[rows, choice][:, None]
+    return out
+
+
+@ash.jit
 def with_biases(x: ash.f32["t", WIDTH], route: ash.i64["t"]):
     return loop(x, route, apply=lambda h, e: ash.relu(h @ UP[e] + BIAS[e]) @ DOWN[e])
 
@@ -98,6 +109,7 @@ GIVEN: dict[Any, Callable[[int], tuple[Any, ...]]] = {
         floats(t, 2),
     ),
     choices_first: lambda t: (floats(t, WIDTH), routes(t, 2), floats(t, 2)),
+    best_choices: lambda t: (floats(t, WIDTH), floats(t, EXPERTS)),
     with_biases: lambda t: (floats(t, WIDTH), routes(t)),
     weights_of_the_caller: lambda t: (floats(t, WIDTH), routes(t), floats(4, 8, 8)),
 }
