@@ -29,11 +29,16 @@ def query_of_readme() -> str:
 
 
 EVERY = [
+    pytest.param("beam_search.py", ()),
     pytest.param("built_in_block.py", ()),
     pytest.param("demo.py", ()),
+    pytest.param("detection.py", ()),
+    pytest.param("early_exit.py", ()),
+    pytest.param("expert_routing.py", ()),
     pytest.param("quickstart.py", ()),
     pytest.param("semantic_search.py", (query_of_readme(),), marks=needs_weights),
     pytest.param("sentence_encoder.py", (), marks=needs_weights),
+    pytest.param("speculative_decoding.py", ()),
 ]
 
 
