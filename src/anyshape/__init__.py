@@ -27,6 +27,7 @@ from anyshape.frontend.builder.compound import (
     softmax,
 )
 from anyshape.frontend.builder.control import cond, scan, while_loop
+from anyshape.frontend.builder.conv import conv
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.cumulative import cummax, cummin, cumprod, cumsum
 from anyshape.frontend.builder.dot import dot_general, grouped_dot, matmul, outer, vecdot
@@ -174,6 +175,7 @@ __all__ = [
     "compress",
     "concat",
     "cond",
+    "conv",
     "cummax",
     "cummin",
     "cumprod",

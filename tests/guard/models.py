@@ -254,6 +254,48 @@ def grouped_half(x: ash.f16["a", "b"], w: ash.f16["c", "b", "d"], ends: ash.i32[
     return ash.grouped_dot(x, w, ends)
 
 
+# --- convolutions ---------------------------------------------------------------------------------
+
+TAPS = weight(1, 3, 3, 5, 37)
+GROUPED_TAPS = weight(2, 3, 2, 4, 5)
+LINE_TAPS = weight(1, 4, 6, 64)
+
+
+@ash.jit
+def conv_padded(x: ash.f32["z", "h", "w", 5], y: ash.f32[37]):
+    return ash.relu(ash.conv(x, TAPS, padding=[(1, 1), (1, 1)]) + y)
+
+
+@ash.jit
+def conv_in_place(x: ash.f32["z", "h + 3", "w + 3", 5]):
+    return ash.conv(x, TAPS, strides=[2, 1])
+
+
+@ash.jit
+def conv_strided(x: ash.f32["z", "h + 4", "w + 1", 5]):
+    return ash.conv(x, TAPS, strides=[3, 2], dilations=[1, 2], padding=[(0, 0), (3, 1)])
+
+
+@ash.jit
+def conv_grouped(x: ash.f32["z", "h", "w", 8]):
+    return ash.conv(x, GROUPED_TAPS, padding=[(1, 1), (0, 1)])
+
+
+@ash.jit
+def conv_dynamic(x: ash.f32["z", "s", 5], taps: ash.f32[1, 3, 5, "n"]):
+    return ash.conv(x, taps, padding=[(2, 2)])
+
+
+@ash.jit
+def conv_half(x: ash.f16["z", "s + 4", 6]):
+    return ash.conv(x, LINE_TAPS.astype(np.float16))
+
+
+@ash.jit
+def conv_volume(x: ash.f32["z", "z", "a", "b", 4]):
+    return ash.conv(x, GROUPED_TAPS[:1, None], padding=[(0, 0), (1, 1), (1, 1)])
+
+
 # --- attention ------------------------------------------------------------------------------------
 
 
@@ -308,6 +350,8 @@ FAMILIES = {
     "other dots": of(batched, one_row, wide, half),
     "computed operands": of(computed_rows, computed_columns, computed_few),
     "grouped dot": of(grouped, grouped_packed, grouped_halved, grouped_half),
+    "convolution": of(conv_padded, conv_in_place, conv_strided),
+    "other convolutions": of(conv_grouped, conv_dynamic, conv_half, conv_volume),
     "attention": of(attention, causal, masked),
     "few queries": of(decoding, drafting),
     **dtypes.FAMILIES,

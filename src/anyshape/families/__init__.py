@@ -7,6 +7,7 @@ from typing import Any, Final
 from anyshape.families.attention.family import Attention
 from anyshape.families.check.family import Check
 from anyshape.families.compact.family import Compact
+from anyshape.families.conv.family import Conv
 from anyshape.families.cumulative.family import Cumulative
 from anyshape.families.dot.family import Dot
 from anyshape.families.family import Family
@@ -27,6 +28,7 @@ FAMILIES: Final[tuple[Family[Any], ...]] = (
     Scatter(),  # likewise alone
     Attention(),  # before its decomposition, which is two products and a softmax
     GroupedDot(),  # before dots, which it would be for each group
+    Conv(),  # before rows, which compute a convolution one element at a time
     Dot(),  # before rows, which compute any sum of products one element at a time
     Cumulative(),  # before rows too: it stores as it goes
     Map(),  # what has no loop of its own

@@ -37,7 +37,7 @@ def bounds_of(statement: Copy | Multiply, prover: Prover) -> tuple[Predicate, ..
     match statement:
         case Copy(target, source, rows, columns):
             stores, loads = (target, rows, columns), ((source, rows, columns),)
-        case Multiply(tile, lhs, rhs, rows, columns, depth, padded):
+        case Multiply(tile, lhs, rhs, rows, columns, depth, padded, _):
             read = tile.shape[1] if padded else columns
             stores, loads = (tile, rows, columns), ((lhs, rows, depth), (rhs, depth, read))
     found = [*_room(*stores), *(test for load in loads for test in _inside(*load, prover))]

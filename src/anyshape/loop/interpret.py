@@ -125,7 +125,7 @@ class _Frame:
         rhs = self._elements(product.rhs, depth, columns)
         _check_inside(product.tile.name, np.array([rows, columns]), np.array(tile.shape) + 1)
         for i, j in np.ndindex(rows, columns):
-            total = self.value(Literal.of(0, dtype))
+            total = tile[i, j] if product.added else self.value(Literal.of(0, dtype))
             for x, w in zip(lhs[i], rhs[:, j], strict=True):
                 factors = [_apply("cast", (factor,), dtype) for factor in (x, w)]
                 total = _apply("add", (total, _apply("mul", factors, dtype)), dtype)

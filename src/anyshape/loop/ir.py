@@ -280,7 +280,8 @@ class Multiply:
     The tile is scratch; what it holds beyond `rows` and `columns` is arbitrary afterwards. Sums are
     made in its dtype, in any order. The columns of rhs are next to each other in memory, or else
     both matrices are runs along k. Nothing outside the two is read; a *padded* rhs has as many
-    columns as the tile, wanted or not.
+    columns as the tile, wanted or not. A product that is *added* is added to what the tile holds,
+    for which the columns of rhs have to be next to each other.
     """
 
     tile: Buffer
@@ -290,6 +291,7 @@ class Multiply:
     columns: Dim
     depth: Dim
     padded: bool = False
+    added: bool = False
 
     @property
     def dims(self) -> tuple[Dim, ...]:

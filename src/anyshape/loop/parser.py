@@ -9,7 +9,8 @@
                | symbol '=' 'index' scalar '<' dim
                | 'for' range ['vector'] ['with' state (',' state)*] '{' statement* '}'
                | 'prepare' ['for' symbols] '{' statement* '}'
-               | name '[' ':' dim ',' ':' dim ']' '=' matrix ['@' matrix ['padded'] 'over' dim]
+               | name '[' ':' dim ',' ':' dim ']' '=' matrix
+               | name '[' ':' dim ',' ':' dim ']' ['+'] '=' matrix '@' matrix ['padded'] 'over' dim
     state     := name ':' dtype op
     matrix    := name '[' [dim ':'] [span (',' span)*] ']'
     span      := dim 'of' dim 'by' dim         where an element is, in terms of `row` and `column`
@@ -235,14 +236,17 @@ class _Parser(ScalarParser):
         self.cursor.expect(":")
         columns = read_dim(self.cursor)
         self.cursor.expect("]")
+        added = self.cursor.accept("+") is not None
         self.cursor.expect("=")
         lhs = self._matrix()
-        if not self.cursor.accept("@"):
+        if not added and not self.cursor.accept("@"):
             return Copy(target, lhs, rows, columns)
+        if added:
+            self.cursor.expect("@", "only products are added to what scratch holds")
         rhs = self._matrix()
         padded = self.cursor.accept("padded") is not None
         self.cursor.expect("over")
-        return Multiply(target, lhs, rhs, rows, columns, read_dim(self.cursor), padded)
+        return Multiply(target, lhs, rhs, rows, columns, read_dim(self.cursor), padded, added)
 
     def _matrix(self) -> Matrix:
         start = self.cursor.peek()

@@ -206,6 +206,8 @@ class _Around:
         runs_of_depth = product.lhs.strides[1], product.rhs.strides[0]
         if product.rhs.strides[1] != 1 and runs_of_depth != (1, 1):
             raise VerifyError(f"matrix '{product.rhs.buffer.name}'", "has columns apart")
+        if product.rhs.strides[1] != 1 and product.added:
+            raise VerifyError(f"tile '{product.tile.name}'", "is added to by columns apart")
         self._bounds(product)
 
     def _bounds(self, statement: Copy | Multiply) -> None:

@@ -4,6 +4,7 @@ Importing this package fills the table of index rules.
 """
 
 from anyshape.lower import (
+    conv,
     cumulative,
     dot,
     elementwise,
@@ -18,6 +19,7 @@ from anyshape.lower.context import Lowering
 
 __all__ = [
     "Lowering",
+    "conv",
     "cumulative",
     "dot",
     "elementwise",

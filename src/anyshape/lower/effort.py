@@ -17,7 +17,7 @@ from anyshape.loop import Kernel
 from anyshape.loop.ir import CACHE_LINE
 from anyshape.lower.params import is_param, uses_of
 from anyshape.ops.dot import DotAttrs
-from anyshape.ops.known import ATTENTION, GATHER, GROUPED_DOT, SLICE, TAKE_ALONG
+from anyshape.ops.known import ATTENTION, CONV, GATHER, GROUPED_DOT, SLICE, TAKE_ALONG
 from anyshape.ops.parts import PartDotAttrs
 from anyshape.sym import Dim, Symbol, minimum, product
 
@@ -107,6 +107,8 @@ def _node_effort(node: Node) -> Effort:
         return Effort(flops=2 * results * depth)
     if node.op is GROUPED_DOT:
         return Effort(flops=2 * results * node.operands[0].tensor.shape[1])
+    if node.op is CONV:
+        return Effort(flops=2 * results * product(node.operands[1].tensor.shape[1:-1]))
     if node.op is ATTENTION:
         return _attention_effort(node)
     if node.op.has(Trait.REDUCTION):

@@ -8,6 +8,7 @@ from anyshape.ops import (
     attention,
     compact,
     control,
+    conv,
     dot,
     elementwise,
     indexing,
@@ -34,6 +35,7 @@ COMPRESS: Final = late.compress
 CONCAT: Final = movement.concat
 COND: Final = control.cond
 CONSTANT: Final = source.constant
+CONV: Final = conv.conv
 DOT: Final = dot.dot
 GATHER: Final = indexing.gather
 GE: Final = elementwise.ge

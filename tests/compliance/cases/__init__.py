@@ -11,6 +11,7 @@ from tests.compliance.cases import (
     compact,
     compound,
     control,
+    conv,
     cumulative,
     dot,
     elementwise,
@@ -32,6 +33,7 @@ from tests.compliance.cases import (
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise, movement, reduce, cumulative, dot, source, late, control, random, compound,
     attention, kernel, indexing, scatter, sort, parts, checks, compact, nms, torch_call, worklist,
+    conv,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

@@ -44,6 +44,7 @@ NAMES = [
     "compress",
     "concat",
     "cond",
+    "conv",
     "cummax",
     "cummin",
     "cumprod",

@@ -62,9 +62,9 @@ def _largest(frame: Frame, product: Multiply) -> RegisterTile:
     total, operands = product.tile.dtype, (product.lhs.buffer.dtype, product.rhs.buffer.dtype)
     lanes = frame.unit.isa.vector_bits // register_bits(total)
     assert columns % lanes == 0, "tiles are made of whole vectors"
-    return RegisterTile(
-        rows, columns // lanes, lanes, columns, *operands, total, deep=_is_deep(frame, product)
-    )
+    size = rows, columns // lanes, lanes, columns
+    deep, added = _is_deep(frame, product), product.added
+    return RegisterTile(*size, *operands, total, deep=deep, added=added)
 
 
 def _is_deep(frame: Frame, product: Multiply) -> bool:

@@ -8,7 +8,8 @@ of the finished tile are `pitch` elements apart. A masked kernel has one vector,
 than `columns` elements of each row of rhs.
 
 A *deep* kernel sums in blocks of the depth (`sum_blocks.py`): the sums of the first are stored, and
-those of each later one are added to what is there. A block costs R * V loads and stores, which are
+those of each later one are added to what is there (an *added* kernel adds those of the first too).
+A block costs R * V loads and stores, which are
 less than one in a hundred of its multiplications.
 """
 
@@ -69,10 +70,11 @@ class RegisterTile:
     total: DType
     masked: bool = False
     deep: bool = False  # sums of more than one block of the depth
+    added: bool = False  # to what the tile holds
 
     @property
     def name(self) -> str:
-        kind = "_masked" * self.masked + "_deep" * self.deep
+        kind = "_masked" * self.masked + "_deep" * self.deep + "_added" * self.added
         size = f"{self.rows}x{self.vectors * self.lanes}of{self.pitch}"
         return f"tile_{size}_{self.lhs}_{self.rhs}_{self.total}{kind}"
 
@@ -98,7 +100,8 @@ def _write(tile: RegisterTile, module: Module) -> Function:
     if tile.deep:
         _Ending(function, step, entry, first).write(done, begun, sums)
     else:
-        _store(tile, done, function.args[5], sums)
+        write = _add if tile.added else _store
+        write(tile, done, function.args[5], sums)
         done.ret_void()
     return function
 
@@ -213,7 +216,8 @@ class _Ending:
             self._block, ("store", "add", "next", "again", "end")
         )
         done.cbranch(is_first, store.block, add.block)
-        for write, b in ((_store, store), (_add, add)):
+        first = _add if self.step.tile.added else _store
+        for write, b in ((first, store), (_add, add)):
             write(self.step.tile, b, target, sums)
             b.branch(following.block)
         following.cbranch(following.icmp_signed("<", stop, depth), again.block, end.block)
@@ -239,9 +243,9 @@ def _store(tile: RegisterTile, b: Builder, base: Value, totals: list[Value]) -> 
 
 
 def _add(tile: RegisterTile, b: Builder, base: Value, totals: list[Value]) -> None:
-    align = tile.total.itemsize
+    align, plus = tile.total.itemsize, b.fadd if tile.total.is_float else b.add
     for total, address in zip(totals, _addresses(tile, b, base), strict=True):
-        b.store(b.fadd(b.load(address, typ=total.type, align=align), total), address, align=align)
+        b.store(plus(b.load(address, typ=total.type, align=align), total), address, align=align)
 
 
 def _addresses(tile: RegisterTile, b: Builder, base: Value) -> Iterator[Value]:

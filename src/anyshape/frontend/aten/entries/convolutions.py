@@ -21,6 +21,7 @@ from operator import add
 
 from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError, entry, in_wide
 from anyshape.frontend.builder import assemble
+from anyshape.frontend.builder.conv import conv
 from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.dot import matmul
 from anyshape.frontend.builder.index import getitem
@@ -48,11 +49,43 @@ def convolution(
     if transposed or any(size.constant is None for size in weight.shape[2:]):
         raise NoEntryError
     stride, padding, dilation = (_each(x.ndim - 2, given) for given in (stride, padding, dilation))
+    if not _is_depthwise(weight, groups):
+        pairs = [(width, width) for width in padding]
+        return _by_op(call, x, weight, bias, stride, pairs, dilation, groups)
     padded = assemble.pad(x, [(0, 0), (0, 0), *((width, width) for width in padding)])
     found = _sum(in_wide(padded), in_wide(weight), stride, dilation, groups)
     if bias is not None:
         found = found + in_wide(bias).reshape((-1, *(1,) * (x.ndim - 2)))
     return cast_to(found, call.dtype)
+
+
+def _is_depthwise(weight: Tensor, groups: int) -> bool:
+    return weight.shape[0] == groups and weight.shape[1] == 1
+
+
+def _by_op(
+    call: Call,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """As `conv`, which has channels last."""
+    wide = moveaxis(in_wide(x), 1, -1), _by_group(in_wide(weight), groups)
+    found = conv(*wide, strides=stride, dilations=dilation, padding=padding)
+    if bias is not None:
+        found = found + in_wide(bias)
+    return _to_second(cast_to(found, call.dtype))
+
+
+def _by_group(weight: Tensor, groups: int) -> Tensor:
+    """[groups * out, in, taps…] to [groups, taps…, in, out]."""
+    outside, *rest = weight.shape
+    apart = weight.reshape((groups, outside // Dim.of(groups), *rest))
+    return transpose(apart, (0, *range(3, apart.ndim), 2, 1))
 
 
 _MANY_PLACES = 64

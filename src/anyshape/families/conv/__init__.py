@@ -1,0 +1,1 @@
+"""Convolutions: products whose rows are the places that a kernel meets."""

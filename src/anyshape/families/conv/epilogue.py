@@ -1,0 +1,64 @@
+"""What follows a convolution: loops over the sums of a tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from anyshape.families.conv.plan import (
+    BATCH,
+    COUNT,
+    FIRST,
+    FIRST_PLACE,
+    FIRST_ROW,
+    GROUP,
+    SLICE,
+    ConvPlan,
+)
+from anyshape.families.dot.axes import Body
+from anyshape.families.dot.plan import COLUMN, ROW
+from anyshape.families.family import Job
+from anyshape.loop import Buffer, For, Store
+from anyshape.loop.ir import Index
+from anyshape.loop.rewrite import Access, accesses, map_statement
+from anyshape.lower.context import Level, Lowering
+from anyshape.sym import Dim, FactScope, Symbol
+
+
+def epilogue_loops(plan: ConvPlan, job: Job, line: Dim) -> tuple[Body, Mapping[str, Buffer]]:
+    """The loops, and the buffers they access, as seen. `line` is the row within the block."""
+    indices = [Symbol(f"i{axis}") for axis in range(plan.rank + 2)]
+    places = dict(zip(indices, _place(plan, line), strict=True))
+
+    def access(buffer: Buffer, index: Index) -> Access:
+        if buffer.name == plan.sums.name:
+            return plan.sums, (Dim.of(ROW), Dim.of(COLUMN))
+        return buffer, tuple(dim.substitute(places) for dim in index)
+
+    body = _stores(plan, job, indices)
+    inside = tuple(map_statement(statement, places, access) for statement in body)
+    loops = For(ROW, Dim.of(COUNT), (For(COLUMN, plan.columns, inside, vector=True),))
+    views = {b.name: b for b, _ in accesses((loops,)) if b.name != plan.sums.name}
+    return (loops,), views
+
+
+def _place(plan: ConvPlan, line: Dim) -> Index:
+    """Where in the result an element of the tile is."""
+    place = Dim.of(FIRST_PLACE) + Dim.of(FIRST) + Dim.of(ROW)
+    spatial = Dim.of(SLICE), Dim.of(FIRST_ROW) + line, place
+    channel = Dim.of(GROUP) * plan.form.outside + plan.first_column + Dim.of(COLUMN)
+    return Dim.of(BATCH), *spatial[3 - plan.rank :], channel
+
+
+def _stores(plan: ConvPlan, job: Job, indices: list[Symbol]) -> Body:
+    """Straight-line code for one element. It is the one at the index where it is asked for: strides
+    of 0 keep that index out of the way until it is known which tile it lies in."""
+    conv = plan.form.conv.result()
+    shape = conv.tensor.shape
+    given = Buffer(plan.sums.name, plan.total, shape, (Dim.of(0),) * len(shape))
+    low = Lowering(job.region, job.inputs, FactScope.of(job.facts), {conv: given})
+    level = Level(set(indices))
+    low.levels.append(level)
+    place = tuple(map(Dim.of, indices))
+    values = [low.at(value, place) for value in job.region.results]
+    stores = [Store(y, place, value) for y, value in zip(job.outputs, values, strict=True)]
+    return (*low.levels[0].body, *level.body, *stores)

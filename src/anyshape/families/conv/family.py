@@ -1,0 +1,35 @@
+"""Convolutions, with what follows them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from anyshape.families.body import Body
+from anyshape.families.conv.kernel import conv_kernel
+from anyshape.families.conv.match import ConvMatch, conv_match
+from anyshape.families.conv.plan import MOST_PLACES, MOST_ROWS, ConvPlan
+from anyshape.families.family import Family, Job, Lowered
+from anyshape.ir.node import Node
+from anyshape.ir.rewrite import Refusal
+from anyshape.ops.known import CONV
+
+
+class Conv(Family[ConvMatch]):
+    """Kernels of register tiles, over bands of the input. Level 2 says how large blocks are."""
+
+    name: ClassVar[str] = "convolution"
+
+    def anchors(self, node: Node) -> bool:
+        return node.op is CONV
+
+    def match(self, body: Body) -> ConvMatch | Refusal:
+        return conv_match(body)
+
+    def lower(self, match: ConvMatch, job: Job) -> Lowered:
+        plan = ConvPlan(match, job.tiling)
+        facts = replace(job.facts, axes=(*job.facts.axes, *plan.own_axes))
+        sizes = (*job.sizes, MOST_ROWS, MOST_PLACES)
+        own = replace(job, facts=facts, sizes=sizes, dims=(*job.dims, *plan.block))
+        packed = {match.weights_param: plan.packing()} if match.stored else {}
+        return Lowered(conv_kernel(plan, own), own.dims, packed)

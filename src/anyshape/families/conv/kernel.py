@@ -1,0 +1,210 @@
+"""The kernel of a convolution: register tiles over bands, and the epilogue on each of them.
+
+    task t: a block of rows and places, times a panel of output channels
+      prepare band = what the taps meet        unless it can be read where it is
+      for y < rows of the block
+        for r < register tiles of a row
+          sums = 0
+          for each row of taps                 or each tap, if its channels are not beside the next
+            sums += places of the tile @ panel, over taps of the row and channels
+          for i < places of the tile
+            for j < channels of the panel      a vector loop: bias, activation, residual, …
+
+No matrix of all that the taps meet is ever in memory: a row of the product is a run of the band,
+and neighbouring rows of it overlap there.
+"""
+
+from __future__ import annotations
+
+from anyshape.families.conv.epilogue import epilogue_loops
+from anyshape.families.conv.plan import (
+    BATCH,
+    COUNT,
+    FIRST,
+    FIRST_PLACE,
+    FIRST_ROW,
+    GROUP,
+    HEIGHT,
+    LENGTH,
+    MOST_PLACES,
+    PANEL,
+    SLICE,
+    TILE,
+    ConvPlan,
+)
+from anyshape.families.dot.plan import COLUMN, ROW, flat
+from anyshape.families.family import Job
+from anyshape.loop import (
+    Apply,
+    Buffer,
+    For,
+    Guard,
+    Kernel,
+    Literal,
+    Load,
+    Matrix,
+    Multiply,
+    Prepare,
+    Scalar,
+    Span,
+    Statement,
+    Store,
+)
+from anyshape.loop.merge import flat_buffer
+from anyshape.loop.printer import row_major
+from anyshape.lower.tasks import TASK
+from anyshape.sym import Dim, Less, LessEqual, Symbol, product
+
+LINE, TAP_SLICE, TAP_ROW, TAP, BAND_ROW, ELEMENT = (
+    Symbol(name) for name in ("y", "kd", "kh", "kw", "s", "u")
+)
+ONE, ZERO = Dim.of(1), Dim.of(0)
+
+
+def conv_kernel(plan: ConvPlan, job: Job) -> Kernel:
+    """The kernel of a region that has the form of the plan."""
+    form = plan.form
+    inputs = list(job.inputs)
+    after, views = epilogue_loops(plan, job, Dim.of(LINE))
+    x, weights = inputs[form.x_param], inputs[form.weights_param]
+    buffers = {b.name: views.get(b.name, flat_buffer(b)) for b in (*inputs, *job.outputs)}
+    if x.name not in views:
+        buffers[x.name] = _input(plan, x)
+    buffers[weights.name] = flat(weights, _weights_size(plan))
+    multiply = _multiply(plan, buffers[x.name], buffers[weights.name])
+    tile = (*plan.parts_of_tile, _zeros(plan), _over_taps(plan, multiply), *after)
+    tiles = For(LINE, Dim.of(HEIGHT), (For(TILE, plan.tiles, tile),))
+    band = (_prepared(plan, buffers[x.name]),) if plan.has_band else ()
+    scratch = (plan.sums, plan.band) if plan.has_band else (plan.sums,)
+    body = (*plan.parts_of_task, *band, tiles)
+    given = tuple(buffers.values()), job.sizes, TASK, product(plan.extents)
+    return Kernel(*given, body, job.facts, scratch)
+
+
+def _input(plan: ConvPlan, x: Buffer) -> Buffer:
+    """[batch, slices, rows, places * channels]."""
+    slices, rows, places = (axis.size for axis in plan.axes)
+    shape = plan.batch, slices, rows, places * plan.channels
+    return Buffer(x.name, x.dtype, shape, row_major(shape))
+
+
+def _zeros(plan: ConvPlan) -> For:
+    """Rows of the tile that are used."""
+    store = Store(plan.sums, (Dim.of(ROW), Dim.of(COLUMN)), Literal.of(0, plan.total))
+    inner = For(COLUMN, Dim.of(plan.width), (store,), vector=True)
+    return For(ROW, Dim.of(COUNT), (inner,))
+
+
+def _over_taps(plan: ConvPlan, multiply: Multiply) -> For:
+    slices, rows, places = (axis.taps for axis in plan.axes)
+    body: tuple[Statement, ...] = (multiply,)
+    if not plan.joins_taps:
+        body = (For(TAP, places, body),)
+    return For(TAP_SLICE, slices, (For(TAP_ROW, rows, body),))
+
+
+# --- the band -------------------------------------------------------------------------------------
+
+
+def _prepared(plan: ConvPlan, x: Buffer) -> Prepare:
+    """What the taps of a block meet, zeros where that is outside of the input."""
+    slices, rows, places = plan.axes
+    index = (Dim.of(TAP_SLICE), Dim.of(BAND_ROW), Dim.of(ELEMENT))
+    store = Store(plan.band, index, _element(plan, x))
+    elements = For(ELEMENT, places.met(Dim.of(LENGTH)) * plan.channels, (store,), vector=True)
+    lines = For(BAND_ROW, rows.met(Dim.of(HEIGHT)), (elements,))
+    return Prepare(plan.keys, (For(TAP_SLICE, slices.taps, (lines,)),))
+
+
+def _element(plan: ConvPlan, x: Buffer) -> Scalar:
+    slices, rows, places = plan.axes
+    first = Dim.of(FIRST_PLACE) * places.stride - places.low
+    index = (
+        Dim.of(BATCH),
+        Dim.of(SLICE) * slices.stride + Dim.of(TAP_SLICE) * slices.dilation - slices.low,
+        Dim.of(FIRST_ROW) * rows.stride + Dim.of(BAND_ROW) - rows.low,
+        first * plan.channels + Dim.of(ELEMENT),
+    )
+    inside = zip(index[1:], x.shape[1:], strict=True)
+    tests = [test for i, n in inside for test in (LessEqual(ZERO, i), Less(i, n))]
+    met = Guard(tuple(tests), Load(x, index), Literal.of(0, x.dtype))
+    return met if x.dtype == plan.total else Apply("cast", (met,), plan.total)
+
+
+# --- one product ----------------------------------------------------------------------------------
+
+
+def _multiply(plan: ConvPlan, x: Buffer, weights: Buffer) -> Multiply:
+    lhs = _band_rows(plan) if plan.has_band else _input_rows(plan, x)
+    depth = plan.form.inside * (plan.axes[2].taps if plan.joins_taps else 1)
+    sizes = Dim.of(COUNT), plan.columns, depth
+    return Multiply(plan.sums, lhs, _panel(plan, weights), *sizes, plan.form.stored, added=True)
+
+
+def _band_rows(plan: ConvPlan) -> Matrix:
+    """What one row of taps, or one tap, meets from the places of a tile."""
+    slices, rows, places = plan.axes
+    height, run = plan.band.shape[1:]
+    room = places.met(Dim.of(MOST_PLACES))
+    line = Dim.of(LINE) * rows.stride + Dim.of(TAP_ROW) * rows.dilation
+    spans = (Span(slices.taps, height * run, Dim.of(TAP_SLICE)), Span(height, run, line))
+    return Matrix(plan.band, (*spans, *_run(plan, room, Dim.of(FIRST))))
+
+
+def _input_rows(plan: ConvPlan, x: Buffer) -> Matrix:
+    slices, rows, places = plan.axes
+    firsts = (
+        Dim.of(BATCH),
+        Dim.of(SLICE) * slices.stride + Dim.of(TAP_SLICE) * slices.dilation,
+        (Dim.of(FIRST_ROW) + Dim.of(LINE)) * rows.stride + Dim.of(TAP_ROW) * rows.dilation,
+    )
+    sizes = plan.batch, slices.size, rows.size
+    strides = row_major((*sizes, x.shape[-1]))
+    outer = (Span(*axis) for axis in zip(sizes, strides[:-1], firsts, strict=True))
+    run = _run(plan, places.size, Dim.of(FIRST_PLACE) + Dim.of(FIRST))
+    return Matrix(x, (*outer, *run))
+
+
+def _run(plan: ConvPlan, room: Dim, first: Dim) -> tuple[Span, ...]:
+    """Places and channels of a row with `room` places, from that of a place of the result on."""
+    axis, channels = plan.axes[2], plan.channels
+    if plan.joins_taps:
+        step = channels * axis.stride
+        return (Span(room * channels, ONE, first * step, down=step, right=ONE),)
+    place = first * axis.stride + Dim.of(TAP) * axis.dilation
+    return (
+        Span(room, channels, place, down=Dim.of(axis.stride)),
+        Span(channels, ONE, Dim.of(GROUP) * plan.form.inside, right=ONE),
+    )
+
+
+def _panel(plan: ConvPlan, weights: Buffer) -> Matrix:
+    """The weights of one row of taps, or of one tap, for the channels of a panel."""
+    form = plan.form
+    taps = product(form.weights.shape[1:-2])
+    depth = form.inside * (plan.axes[2].taps if plan.joins_taps else 1)
+    rows = taps // plan.axes[2].taps if plan.joins_taps else taps
+    tap = Dim.of(TAP_SLICE) * plan.axes[1].taps + Dim.of(TAP_ROW)
+    if not plan.joins_taps:
+        tap = tap * plan.axes[2].taps + Dim.of(TAP)
+    width = Dim.of(plan.width) if form.stored else form.outside
+    whole = rows * depth * width
+    column = ZERO if form.stored else plan.first_column
+    panels = (Span(plan.panels, whole, Dim.of(PANEL)),) if form.stored else ()
+    return Matrix(
+        weights,
+        (
+            Span(form.groups, whole * (plan.panels if form.stored else 1), Dim.of(GROUP)),
+            *panels,
+            Span(rows, depth * width, tap),
+            Span(depth, width, ZERO, down=ONE),
+            Span(width, ONE, column, right=ONE),
+        ),
+    )
+
+
+def _weights_size(plan: ConvPlan) -> Dim:
+    shape = plan.form.weights.shape
+    if not plan.form.stored:
+        return product(shape)
+    return product((*shape[:-1], plan.panels, Dim.of(plan.width)))

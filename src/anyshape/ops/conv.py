@@ -1,0 +1,108 @@
+"""Convolutions over one to three spatial axes, channels last.
+
+    result[n, p, g * out + o] = sum over taps k and channels i of
+        x[n, p * stride + k * dilation - low, g * in + i] * weights[g, k, i, o]
+
+`x` is 0 outside of its spatial axes, as far as `low` and `high` say. Groups are an axis of the
+weights: a plain convolution has one, a depthwise one has as many as there are channels. Other
+layouts are transposes around the op, which kernels and passes see through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from anyshape.ir.attrs import Attrs
+from anyshape.ir.context import ShapeContext
+from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
+from anyshape.ir.types import NUMERIC, Array, Shape
+from anyshape.ops.elementwise import widened
+from anyshape.ops.rules import SameDType
+from anyshape.sym import Dim
+
+MOST_SPATIAL_AXES = 3
+
+
+@dataclass(frozen=True)
+class ConvAttrs(Attrs):
+    """A number for each spatial axis."""
+
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+
+
+def conv_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: ConvAttrs, /
+) -> tuple[Shape, ...]:
+    x, weights = shapes
+    rank = len(x) - 2
+    if not 1 <= rank <= MOST_SPATIAL_AXES or len(weights) != rank + 3:
+        ranks = f"x and weights have ranks {len(x)} and {len(weights)}"
+        raise ctx.refuse_operand(f"{ranks}, expected n + 2 and n + 3 for n = 1, 2 or 3")
+    _check_numbers(ctx, attrs, rank)
+    groups, *taps, inside, outside = weights
+    ctx.require_equal(x[-1], groups * inside, "x must have the channels of all groups")
+    axes = zip(x[1:-1], taps, attrs.strides, attrs.dilations, attrs.low, attrs.high, strict=True)
+    return ((x[0], *(_places(ctx, *axis) for axis in axes), groups * outside),)
+
+
+def _check_numbers(ctx: ShapeContext, attrs: ConvAttrs, rank: int) -> None:
+    """Strides and dilations start at 1, padding at 0."""
+    lists = (attrs.strides, 1), (attrs.dilations, 1), (attrs.low, 0), (attrs.high, 0)
+    for name, (given, least) in zip(("strides", "dilations", "low", "high"), lists, strict=True):
+        if len(given) != rank or any(number < least for number in given):
+            problem = f"is {list(given)}, expected {rank} numbers of {least} or more"
+            raise ctx.refuse_attribute(name, problem)
+
+
+def _places(
+    ctx: ShapeContext, size: Dim, taps: Dim, stride: int, dilation: int, low: int, high: int
+) -> Dim:
+    """How many places of an axis the kernel fits."""
+    reach, padded = dilation * (taps - 1), size + low + high
+    ctx.require(Dim.of(1) <= taps, "the kernel must have a tap along each axis")
+    ctx.require(
+        reach < padded, f"the kernel reaches over {reach + 1} places, and the input has {padded}"
+    )
+    return (padded - reach - 1) // stride + 1
+
+
+def _conv(call: Call[ConvAttrs]) -> Array:
+    def sums(x: Array, weights: Array) -> Any:
+        return _sum_over_taps(x, weights, call.attrs, call.result.shape)
+
+    return widened(sums, call)
+
+
+def _sum_over_taps(x: Array, weights: Array, attrs: ConvAttrs, shape: Shape) -> Array:
+    groups, *taps, inside, outside = weights.shape
+    padded = np.pad(x, ((0, 0), *zip(attrs.low, attrs.high, strict=True), (0, 0)))
+    sizes = tuple(int(size) for size in shape[1:-1])
+    total = np.zeros((x.shape[0], *sizes, groups, outside), x.dtype)
+    for tap in product(*map(range, taps)):
+        axes = zip(tap, attrs.dilations, attrs.strides, sizes, strict=True)
+        places = tuple(slice(k * d, k * d + (n - 1) * s + 1, s) for k, d, s, n in axes)
+        met = padded[(slice(None), *places)].reshape((x.shape[0], *sizes, groups, inside))
+        total += np.einsum("...gi,gio->...go", met, weights[(slice(None), *tap)], dtype=x.dtype)
+    return total.reshape((x.shape[0], *sizes, groups * outside))
+
+
+conv = register(
+    OpDef(
+        "conv",
+        Signature(("x", "weights")),
+        ConvAttrs,
+        SameDType(NUMERIC),
+        conv_shape,
+        reference=_conv,
+        traits=frozenset({Trait.CONTRACTION}),
+        doc="`x` is [batch, spatial…, channels], `weights` are [groups, taps…, in, out].",
+    )
+)
