@@ -258,6 +258,8 @@ def grouped_half(x: ash.f16["a", "b"], w: ash.f16["c", "b", "d"], ends: ash.i32[
 
 TAPS = weight(1, 3, 3, 5, 37)
 GROUPED_TAPS = weight(2, 3, 2, 4, 5)
+DEPTHWISE_TAPS = weight(37, 3, 3, 1, 1)
+LINE_DEPTHWISE_TAPS = weight(6, 3, 1, 1).astype(np.float16)
 LINE_TAPS = weight(1, 4, 6, 64)
 
 
@@ -279,6 +281,21 @@ def conv_strided(x: ash.f32["z", "h + 4", "w + 1", 5]):
 @ash.jit
 def conv_grouped(x: ash.f32["z", "h", "w", 8]):
     return ash.conv(x, GROUPED_TAPS, padding=[(1, 1), (0, 1)])
+
+
+@ash.jit
+def conv_depthwise(x: ash.f32["z", "h", "w", 37], y: ash.f32["z", "h", "w", 37]):
+    return ash.conv(x, DEPTHWISE_TAPS, padding=[(1, 1), (1, 1)]) + y
+
+
+@ash.jit
+def conv_depthwise_in_place(x: ash.f32["z", "h + 3", "w + 3", 37]):
+    return ash.conv(x, DEPTHWISE_TAPS, strides=[1, 2])
+
+
+@ash.jit
+def conv_depthwise_half(x: ash.f16["z", "s", 6]):
+    return ash.conv(x, LINE_DEPTHWISE_TAPS, strides=[2], padding=[(3, 2)], dilations=[2])
 
 
 @ash.jit
@@ -352,6 +369,7 @@ FAMILIES = {
     "grouped dot": of(grouped, grouped_packed, grouped_halved, grouped_half),
     "convolution": of(conv_padded, conv_in_place, conv_strided),
     "other convolutions": of(conv_grouped, conv_dynamic, conv_half, conv_volume),
+    "depthwise": of(conv_depthwise, conv_depthwise_in_place, conv_depthwise_half),
     "attention": of(attention, causal, masked),
     "few queries": of(decoding, drafting),
     **dtypes.FAMILIES,

@@ -10,7 +10,6 @@ from anyshape.families.conv.plan import (
     FIRST,
     FIRST_PLACE,
     FIRST_ROW,
-    GROUP,
     SLICE,
     ConvPlan,
 )
@@ -45,8 +44,7 @@ def _place(plan: ConvPlan, line: Dim) -> Index:
     """Where in the result an element of the tile is."""
     place = Dim.of(FIRST_PLACE) + Dim.of(FIRST) + Dim.of(ROW)
     spatial = Dim.of(SLICE), Dim.of(FIRST_ROW) + line, place
-    channel = Dim.of(GROUP) * plan.form.outside + plan.first_column + Dim.of(COLUMN)
-    return Dim.of(BATCH), *spatial[3 - plan.rank :], channel
+    return Dim.of(BATCH), *spatial[3 - plan.rank :], plan.first_channel + Dim.of(COLUMN)
 
 
 def _stores(plan: ConvPlan, job: Job, indices: list[Symbol]) -> Body:

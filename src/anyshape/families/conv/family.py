@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from anyshape.families.body import Body
+from anyshape.families.conv.depthwise import DepthwisePlan, depthwise_kernel
 from anyshape.families.conv.kernel import conv_kernel
 from anyshape.families.conv.match import ConvMatch, conv_match
 from anyshape.families.conv.plan import MOST_PLACES, MOST_ROWS, ConvPlan
@@ -27,9 +28,11 @@ class Conv(Family[ConvMatch]):
         return conv_match(body)
 
     def lower(self, match: ConvMatch, job: Job) -> Lowered:
-        plan = ConvPlan(match, job.tiling)
+        plan = (DepthwisePlan if match.is_depthwise else ConvPlan)(match, job.tiling)
         facts = replace(job.facts, axes=(*job.facts.axes, *plan.own_axes))
         sizes = (*job.sizes, MOST_ROWS, MOST_PLACES)
         own = replace(job, facts=facts, sizes=sizes, dims=(*job.dims, *plan.block))
         packed = {match.weights_param: plan.packing()} if match.stored else {}
+        if isinstance(plan, DepthwisePlan):
+            return Lowered(depthwise_kernel(plan, own), own.dims, packed)
         return Lowered(conv_kernel(plan, own), own.dims, packed)

@@ -16,6 +16,7 @@ and neighbouring rows of it overlap there.
 
 from __future__ import annotations
 
+from anyshape.families.conv.band import TAP_SLICE, input_buffer, prepared_band
 from anyshape.families.conv.epilogue import epilogue_loops
 from anyshape.families.conv.plan import (
     BATCH,
@@ -25,7 +26,6 @@ from anyshape.families.conv.plan import (
     FIRST_ROW,
     GROUP,
     HEIGHT,
-    LENGTH,
     MOST_PLACES,
     PANEL,
     SLICE,
@@ -35,17 +35,12 @@ from anyshape.families.conv.plan import (
 from anyshape.families.dot.plan import COLUMN, ROW, flat
 from anyshape.families.family import Job
 from anyshape.loop import (
-    Apply,
     Buffer,
     For,
-    Guard,
     Kernel,
     Literal,
-    Load,
     Matrix,
     Multiply,
-    Prepare,
-    Scalar,
     Span,
     Statement,
     Store,
@@ -53,11 +48,9 @@ from anyshape.loop import (
 from anyshape.loop.merge import flat_buffer
 from anyshape.loop.printer import row_major
 from anyshape.lower.tasks import TASK
-from anyshape.sym import Dim, Less, LessEqual, Symbol, product
+from anyshape.sym import Dim, Symbol, product
 
-LINE, TAP_SLICE, TAP_ROW, TAP, BAND_ROW, ELEMENT = (
-    Symbol(name) for name in ("y", "kd", "kh", "kw", "s", "u")
-)
+LINE, TAP_ROW, TAP = (Symbol(name) for name in ("y", "kh", "kw"))
 ONE, ZERO = Dim.of(1), Dim.of(0)
 
 
@@ -69,23 +62,16 @@ def conv_kernel(plan: ConvPlan, job: Job) -> Kernel:
     x, weights = inputs[form.x_param], inputs[form.weights_param]
     buffers = {b.name: views.get(b.name, flat_buffer(b)) for b in (*inputs, *job.outputs)}
     if x.name not in views:
-        buffers[x.name] = _input(plan, x)
+        buffers[x.name] = input_buffer(plan, x)
     buffers[weights.name] = flat(weights, _weights_size(plan))
     multiply = _multiply(plan, buffers[x.name], buffers[weights.name])
     tile = (*plan.parts_of_tile, _zeros(plan), _over_taps(plan, multiply), *after)
     tiles = For(LINE, Dim.of(HEIGHT), (For(TILE, plan.tiles, tile),))
-    band = (_prepared(plan, buffers[x.name]),) if plan.has_band else ()
+    band = (prepared_band(plan, buffers[x.name]),) if plan.has_band else ()
     scratch = (plan.sums, plan.band) if plan.has_band else (plan.sums,)
     body = (*plan.parts_of_task, *band, tiles)
     given = tuple(buffers.values()), job.sizes, TASK, product(plan.extents)
     return Kernel(*given, body, job.facts, scratch)
-
-
-def _input(plan: ConvPlan, x: Buffer) -> Buffer:
-    """[batch, slices, rows, places * channels]."""
-    slices, rows, places = (axis.size for axis in plan.axes)
-    shape = plan.batch, slices, rows, places * plan.channels
-    return Buffer(x.name, x.dtype, shape, row_major(shape))
 
 
 def _zeros(plan: ConvPlan) -> For:
@@ -101,34 +87,6 @@ def _over_taps(plan: ConvPlan, multiply: Multiply) -> For:
     if not plan.joins_taps:
         body = (For(TAP, places, body),)
     return For(TAP_SLICE, slices, (For(TAP_ROW, rows, body),))
-
-
-# --- the band -------------------------------------------------------------------------------------
-
-
-def _prepared(plan: ConvPlan, x: Buffer) -> Prepare:
-    """What the taps of a block meet, zeros where that is outside of the input."""
-    slices, rows, places = plan.axes
-    index = (Dim.of(TAP_SLICE), Dim.of(BAND_ROW), Dim.of(ELEMENT))
-    store = Store(plan.band, index, _element(plan, x))
-    elements = For(ELEMENT, places.met(Dim.of(LENGTH)) * plan.channels, (store,), vector=True)
-    lines = For(BAND_ROW, rows.met(Dim.of(HEIGHT)), (elements,))
-    return Prepare(plan.keys, (For(TAP_SLICE, slices.taps, (lines,)),))
-
-
-def _element(plan: ConvPlan, x: Buffer) -> Scalar:
-    slices, rows, places = plan.axes
-    first = Dim.of(FIRST_PLACE) * places.stride - places.low
-    index = (
-        Dim.of(BATCH),
-        Dim.of(SLICE) * slices.stride + Dim.of(TAP_SLICE) * slices.dilation - slices.low,
-        Dim.of(FIRST_ROW) * rows.stride + Dim.of(BAND_ROW) - rows.low,
-        first * plan.channels + Dim.of(ELEMENT),
-    )
-    inside = zip(index[1:], x.shape[1:], strict=True)
-    tests = [test for i, n in inside for test in (LessEqual(ZERO, i), Less(i, n))]
-    met = Guard(tuple(tests), Load(x, index), Literal.of(0, x.dtype))
-    return met if x.dtype == plan.total else Apply("cast", (met,), plan.total)
 
 
 # --- one product ----------------------------------------------------------------------------------

@@ -16,7 +16,10 @@ from anyshape.ir.opdef import param_index
 from anyshape.ir.rewrite import Refusal
 from anyshape.ops.conv import ConvAttrs
 from anyshape.ops.known import CONV, TRANSPOSE
-from anyshape.sym import Dim
+from anyshape.sym import Dim, product
+
+MOST_NAMED_TAPS = 64
+"""Of a depthwise convolution: the code of a place is as long as there are taps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,13 @@ class ConvMatch:
     @property
     def attrs(self) -> ConvAttrs:
         return self.conv.attrs_as(ConvAttrs)
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel is a group, and the taps are so few that code names each of them."""
+        taps = product(self.weights.shape[1:-2]).constant
+        few = taps is not None and 0 < taps <= MOST_NAMED_TAPS
+        return few and self.stored and self.inside == 1 and self.outside == 1
 
     @property
     def x_param(self) -> int:

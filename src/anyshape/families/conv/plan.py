@@ -154,10 +154,15 @@ class ConvPlan:
         most = (room // (element * rows.taps) - places.reach) // places.stride
         length = _even(places.places, maximum(self.rows, most))
         most = (room // (element * places.met(length)) - rows.reach) // rows.stride
-        others = product((self.batch, slices.places, self.form.groups, self.panels))
+        others = product((self.batch, slices.places, *self.panels_of_block))
         wanted = ceildiv(Dim.of(TASKS_FOR_EACH * self.tiling.threads), maximum(1, others))
         most = minimum(most, ceildiv(rows.places, wanted))
         return _even(rows.places, most), length
+
+    @property
+    def panels_of_block(self) -> Shape:
+        """Groups, and panels of each: a task has one of them."""
+        return self.form.groups, self.panels
 
     @property
     def extents(self) -> Shape:
@@ -167,7 +172,7 @@ class ConvPlan:
             ceildiv(rows.places, Dim.of(MOST_ROWS)),
             ceildiv(places.places, Dim.of(MOST_PLACES)),
         )
-        return self.batch, slices.places, *blocks, self.form.groups, self.panels
+        return self.batch, slices.places, *blocks, *self.panels_of_block
 
     @property
     def keys(self) -> tuple[Symbol, ...]:
@@ -178,7 +183,8 @@ class ConvPlan:
     def parts_of_task(self) -> tuple[Bind, ...]:
         """Parts of a task as indices of their own: proofs need no division."""
         _, rows, places = self.axes
-        parts = task_parts((*self.keys, GROUP, PANEL), self.extents)
+        symbols = (*self.keys, GROUP, PANEL)[: len(self.extents)]
+        parts = task_parts(symbols, self.extents)
         return (
             *parts,
             *_block(FIRST_ROW, HEIGHT, Dim.of(ROWS), Dim.of(MOST_ROWS), rows.places),
@@ -189,6 +195,11 @@ class ConvPlan:
     @property
     def first_column(self) -> Dim:
         return Dim.of(PANEL) * self.width
+
+    @property
+    def first_channel(self) -> Dim:
+        """Of the result."""
+        return Dim.of(GROUP) * self.form.outside + self.first_column
 
     @property
     def columns(self) -> Dim:

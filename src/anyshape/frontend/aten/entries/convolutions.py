@@ -49,7 +49,7 @@ def convolution(
     if transposed or any(size.constant is None for size in weight.shape[2:]):
         raise NoEntryError
     stride, padding, dilation = (_each(x.ndim - 2, given) for given in (stride, padding, dilation))
-    if not _is_depthwise(weight, groups):
+    if not _has_many_depthwise_taps(weight, groups):
         pairs = [(width, width) for width in padding]
         return _by_op(call, x, weight, bias, stride, pairs, dilation, groups)
     padded = assemble.pad(x, [(0, 0), (0, 0), *((width, width) for width in padding)])
@@ -59,8 +59,10 @@ def convolution(
     return cast_to(found, call.dtype)
 
 
-def _is_depthwise(weight: Tensor, groups: int) -> bool:
-    return weight.shape[0] == groups and weight.shape[1] == 1
+def _has_many_depthwise_taps(weight: Tensor, groups: int) -> bool:
+    """Kernels for one channel at a time name each of their taps."""
+    taps = math.prod(int(size) for size in weight.shape[2:])
+    return weight.shape[0] == groups and weight.shape[1] == 1 and taps > _MANY_PLACES
 
 
 def _by_op(
