@@ -90,3 +90,34 @@ def test_forms(form: str) -> None:
 def test_valid_padding(rank: int) -> None:
     kind: Any = (torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)[rank - 1]
     check(kind(2, 3, 2, padding="valid"), 2, [(5,) * rank, (2,) * rank])
+
+
+TRANSPOSED: dict[str, dict[str, Any]] = {
+    "beside each other": {"kernel_size": 2, "stride": 2},
+    "overlapping": {"kernel_size": 4, "stride": 2, "padding": 1},
+    "odd": {"kernel_size": 3, "stride": 2, "padding": 1, "output_padding": 1},
+    "gaps": {"kernel_size": 2, "stride": 3, "bias": False},
+    "behind all taps": {"kernel_size": 2, "stride": 4, "output_padding": 3},
+    "dilated": {"kernel_size": (3, 2), "stride": (1, 2), "dilation": (2, 3), "padding": (1, 0)},
+    "groups": {"kernel_size": 3, "stride": 2, "groups": 2},
+}
+
+
+@pytest.mark.parametrize("form", TRANSPOSED)
+def test_transposed(form: str) -> None:
+    sizes = [(13, 11), (2, 40), (7, 7), (31, 3)]
+    check(torch.nn.ConvTranspose2d(4, 6, **TRANSPOSED[form]), 4, sizes)
+
+
+def test_transposed_of_other_ranks() -> None:
+    check(torch.nn.ConvTranspose1d(3, 5, 8, stride=4, padding=2), 3, [(16,), (1,), (101,)])
+    check(torch.nn.ConvTranspose3d(2, 3, 2, stride=2), 2, [(3, 4, 5), (1, 1, 1)])
+
+
+@pytest.mark.parametrize("taps", [3, 5])
+def test_depthwise(taps: int) -> None:
+    for stride in (1, 2):
+        layer = torch.nn.Conv2d(37, 37, taps, stride, taps // 2, groups=37)
+        check(layer, 37, [(13, 11), (57, 43), (1, 1), (1, 30), (31, 3)])
+    check(torch.nn.Conv2d(20, 20, taps, dilation=2, groups=20), 20, [(13, 11), (9, 9)])
+    check(torch.nn.Conv1d(6, 6, taps, padding=taps, groups=6), 6, [(4,), (1,), (131,)])

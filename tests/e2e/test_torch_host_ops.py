@@ -201,8 +201,6 @@ CASES = (
     case("grid_sample", lambda x: fn.grid_sample(
         x, x.permute(0, 2, 3, 1)[..., :2].tanh(), align_corners=False),
         "grid_sampler.default", make=images),
-    case("conv_transpose", lambda x: fn.conv_transpose2d(x, torch.ones(4, 2, 3, 3), stride=2),
-         "convolution.default", "conv_transpose2d.input", make=images),
     case("pad by less than nothing", lambda x: fn.pad(x, (-1, 1)), "constant_pad_nd.default",
          make=images),
     case("reflection", lambda x: fn.pad(x, (1, 1, 1, 1), mode="reflect"), make=images),

@@ -20,6 +20,10 @@ from itertools import product
 from operator import add
 
 from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError, entry, in_wide
+from anyshape.frontend.aten.entries.transposed_convolutions import Phases
+from anyshape.frontend.aten.entries.transposed_convolutions import (
+    transposed as transposed_convolution,
+)
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder.conv import conv
 from anyshape.frontend.builder.convert import cast_to
@@ -46,9 +50,15 @@ def convolution(
     groups: int,
 ) -> Tensor:
     """Channels are the second axis of `x`, and the first two of `weight`."""
-    if transposed or any(size.constant is None for size in weight.shape[2:]):
+    if any(size.constant is None for size in weight.shape[2:]):
         raise NoEntryError
     stride, padding, dilation = (_each(x.ndim - 2, given) for given in (stride, padding, dilation))
+    if transposed:
+        more = _each(x.ndim - 2, output_padding)
+        axes = zip(map(int, weight.shape[2:]), stride, dilation, padding, more, strict=True)
+        phases = [Phases(*axis) for axis in axes]
+        wide = moveaxis(in_wide(x), 1, -1), in_wide(weight)
+        return _with_bias(call, transposed_convolution(*wide, phases, groups), bias)
     if not _has_many_depthwise_taps(weight, groups):
         pairs = [(width, width) for width in padding]
         return _by_op(call, x, weight, bias, stride, pairs, dilation, groups)
@@ -77,9 +87,12 @@ def _by_op(
 ) -> Tensor:
     """As `conv`, which has channels last."""
     wide = moveaxis(in_wide(x), 1, -1), _by_group(in_wide(weight), groups)
-    found = conv(*wide, strides=stride, dilations=dilation, padding=padding)
-    if bias is not None:
-        found = found + in_wide(bias)
+    return _with_bias(call, conv(*wide, strides=stride, dilations=dilation, padding=padding), bias)
+
+
+def _with_bias(call: Call, x: Tensor, bias: Tensor | None) -> Tensor:
+    """In torch's order of axes; channels of `x` are last."""
+    found = x if bias is None else x + in_wide(bias)
     return _to_second(cast_to(found, call.dtype))
 
 
@@ -173,6 +186,27 @@ def _padded(x: Tensor, weight: Tensor, padding: str, dilation: Sequence[int]) ->
     pairs = [(width // 2, width - width // 2) for width in widths]
     return assemble.pad(x, [(0, 0), (0, 0), *pairs])
 
+
+def _transposed(
+    call: Call,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1,),
+    padding: Sequence[int] = (0,),
+    output_padding: Sequence[int] = (0,),
+    groups: int = 1,
+    dilation: Sequence[int] = (1,),
+) -> Tensor:
+    """Without a batch too."""
+    batched = x if x.ndim == weight.ndim else expand_dims(x, 0)
+    numbers = stride, padding, dilation, True, output_padding, groups
+    result = convolution(call, batched, weight, bias, *numbers)
+    return result if x.ndim == weight.ndim else getitem(result, 0)
+
+
+for _name in ("conv_transpose1d.default", "conv_transpose2d.input", "conv_transpose3d.input"):
+    TABLE[f"aten.{_name}"] = _transposed
 
 for _name in ("conv1d", "conv2d", "conv3d"):
     TABLE[f"aten.{_name}.default"] = TABLE[f"aten.{_name}.padding"] = _convolution
