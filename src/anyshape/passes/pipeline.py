@@ -13,8 +13,10 @@ from anyshape.base.errors import OptionError
 from anyshape.passes.append_in_place import Append, GrowingAxesFirst
 from anyshape.passes.canonicalize import Canonicalize
 from anyshape.passes.causal_masks import CausalMasks
+from anyshape.passes.channels_last import ChannelsLast
 from anyshape.passes.columns_last import ColumnsLast
 from anyshape.passes.compute_constants import ComputeConstants
+from anyshape.passes.convolution_weights import ConvolutionWeights
 from anyshape.passes.dce import EliminateDead
 from anyshape.passes.expand import Expand
 from anyshape.passes.expert_loops import ExpertLoops
@@ -68,6 +70,8 @@ PASSES: Final[tuple[Pass, ...]] = (
     Refine(),  # first: whoever compares sizes sees one dim for each
     Expand(),  # then: what no kernel takes whole becomes primitives
     *SIMPLIFY,
+    ChannelsLast(),  # behind the laws of transposes, and before whoever looks at sums or products
+    ConvolutionWeights(),  # behind it: what follows a convolution is next to it
     LoopInvariants(),  # before whoever takes products and sizes: outside, they are the graph's own
     KnownIndices(),  # before whoever looks for indices: they are what they were made as
     ExpertLoops(),  # before whoever takes products: those of all experts are one

@@ -141,15 +141,15 @@ def _sums(plan: DepthwisePlan, count: int, x: Buffer, weights: Buffer) -> Iterat
     seen: dict[tuple[int, ...], Local] = {}
     taps = [range(int(axis.taps)) for axis in plan.axes]
     for number, tap in enumerate(tuples(*taps)):
-        weight = Local(f"w{number}", plan.total)
+        weight = Local(f"tap{number}", plan.total)
         yield Let(weight, _wide(plan, Load(weights, (Dim.of(number), Dim.of(COLUMN)))))
         for place in range(count):
             key = (*tap[:2], place * plan.axes[2].stride + tap[2] * plan.axes[2].dilation)
             if key not in seen:
-                seen[key] = Local(f"x{len(seen)}", plan.total)
+                seen[key] = Local(f"met{len(seen)}", plan.total)
                 yield Let(seen[key], _wide(plan, _met(plan, x, key)))
             term = Apply("mul", (seen[key], weight), plan.total)
-            total, name = totals[place], Local(f"t{number}_{place}", plan.total)
+            total, name = totals[place], Local(f"sum{number}_{place}", plan.total)
             yield Let(name, term if total is None else Apply("add", (total, term), plan.total))
             totals[place] = name
     for place, total in enumerate(totals):

@@ -1,0 +1,112 @@
+"""Models of convolutions: regions between them work with channels last, at sizes not captured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import anyshape as ash
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
+
+nn: Any = torch.nn
+
+
+class Block(nn.Module):
+    """Two convolutions with batch norms, beside what goes past them."""
+
+    def __init__(self, inside: int, outside: int, stride: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(inside, outside, 3, stride, 1, bias=False)
+        self.second = nn.Conv2d(outside, outside, 3, 1, 1)
+        self.norms = nn.ModuleList([nn.BatchNorm2d(outside) for _ in range(3)])
+        self.past = nn.Conv2d(inside, outside, 1, stride, bias=False) if stride > 1 else None
+        for norm in self.norms:
+            norm.running_mean.normal_()
+            norm.running_var.uniform_(0.5, 2)
+            nn.init.normal_(norm.weight)
+
+    def forward(self, x: Any) -> Any:
+        inner = self.norms[1](self.second(torch.relu(self.norms[0](self.first(x)))))
+        past = x if self.past is None else self.norms[2](self.past(x))
+        return torch.relu(inner + past)
+
+
+class Gate(nn.Module):
+    """Channels are scaled by what all places say together."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.down, self.up = nn.Conv2d(channels, 8, 1), nn.Conv2d(8, channels, 1)
+
+    def forward(self, x: Any) -> Any:
+        means = x.mean((2, 3), keepdim=True)
+        return x * torch.sigmoid(self.up(torch.relu(self.down(means))))
+
+
+class Residual(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 16, 7, 2, 3)
+        self.blocks = nn.Sequential(Block(16, 16, 1), Block(16, 32, 2))
+        self.gate, self.deep = Gate(32), nn.Conv2d(32, 32, 5, padding=2, groups=32)
+        self.both, self.last = nn.Conv2d(64, 32, 3, padding=1), nn.Linear(32, 10)
+
+    def forward(self, image: Any) -> Any:
+        x = self.blocks(torch.relu(self.stem(image)))
+        y = self.deep(self.gate(x)) + x
+        z = self.both(nn.functional.silu(torch.cat([x, y], 1)))
+        return self.last(z.mean((2, 3)))
+
+
+class UpAndDown(nn.Module):
+    """What was made smaller is made larger again, and put beside what it was made of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.down = nn.Conv2d(3, 12, 3, padding=1), nn.Conv2d(12, 24, 2, 2)
+        self.up, self.last = nn.ConvTranspose2d(24, 12, 2, 2), nn.Conv2d(24, 5, 1)
+
+    def forward(self, image: Any) -> Any:
+        x = nn.functional.gelu(self.first(image))
+        up = self.up(torch.relu(self.down(x)))
+        cut = x[:, :, : up.shape[2], : up.shape[3]]
+        return self.last(torch.cat([cut, up], 1))
+
+
+def compiled_and_compared(model: Any, sizes: list[tuple[int, ...]]) -> Any:
+    torch.manual_seed(0)
+    model = model.eval()
+    axes = {"image": ("n", None, "h", "w")}
+    fast = ash.compile(model, (torch.randn(2, 3, *sizes[0]),), axes=axes)
+    with torch.no_grad():
+        for number, size in enumerate(sizes):
+            x = torch.randn(number % 3, 3, *size)
+            torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-4)
+    return fast
+
+
+def transposes(fast: Any) -> int:
+    return fast.executable.as_text().count("transpose(")
+
+
+def test_residual_blocks() -> None:
+    sizes = [(37, 29), (64, 64), (31, 91), (7, 8), (53, 17)]
+    fast = compiled_and_compared(Residual(), sizes)
+    assert transposes(fast) == 1, "only the image is transposed"
+
+
+def test_up_and_down() -> None:
+    compiled_and_compared(UpAndDown(), [(36, 28), (7, 9), (31, 90), (2, 3)])
+
+
+def test_channels_last_in_memory() -> None:
+    torch.manual_seed(0)
+    layer = torch.nn.Conv2d(3, 8, 3, padding=1).eval()
+    fast = ash.compile(layer, (torch.randn(2, 3, 9, 8),), axes={"input": ("n", None, "h", "w")})
+    with torch.no_grad():
+        for size in ((1, 3, 7, 5), (3, 3, 31, 2)):
+            x = torch.randn(size).to(memory_format=torch.channels_last)
+            torch.testing.assert_close(fast(x), layer(x), rtol=1e-4, atol=1e-4)
