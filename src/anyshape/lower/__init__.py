@@ -14,6 +14,7 @@ from anyshape.lower import (
     random,
     reduce,
     source,
+    windows,
 )
 from anyshape.lower.context import Lowering
 
@@ -29,4 +30,5 @@ __all__ = [
     "random",
     "reduce",
     "source",
+    "windows",
 ]

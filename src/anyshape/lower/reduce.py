@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 
-from anyshape.ir.node import Node
+from anyshape.analysis.reduced_axes import reduced_axes
+from anyshape.ir.node import Node, Value
+from anyshape.ir.opdef import Trait
 from anyshape.ir.types import DType, bool_, i64, wide_of
 from anyshape.loop import Bind, For, Number, Scalar, Statement
 from anyshape.loop.ir import Index, neutral
@@ -12,6 +16,7 @@ from anyshape.loop.merge import flattened, step_of
 from anyshape.loop.rewrite import accesses
 from anyshape.lower.context import RULES, Conditions, Lowering, rule
 from anyshape.lower.movement import delinear
+from anyshape.ops.known import WINDOWS
 from anyshape.ops.reduce import REDUCTIONS, ArgReduceAttrs, ReduceAttrs
 from anyshape.sym import Dim, product
 
@@ -41,6 +46,8 @@ def combined(
         source = tuple(next(inner) if axis in attrs.axes else next(outer) for axis in axes)
         return low.cast(low.at(x, source, conditions), wide)
 
+    if (inside := _small_window(node)) is not None:
+        return _one_by_one(low, op, wide, [element(place) for place in inside])
     runs = [[x.tensor.shape[axis] for axis in run] for run in _runs(sorted(attrs.axes))]
     known = (*kept, *_sides(conditions))
 
@@ -54,6 +61,52 @@ def combined(
         if total is not None:
             return total
     return low.accumulate(op, wide, [size for run in runs for size in run], known, element)
+
+
+# --- small windows --------------------------------------------------------------------------------
+
+MOST_PLACES = 64
+"""Of a window whose elements are combined without a loop."""
+
+
+def _small_window(node: Node) -> list[list[Dim]] | None:
+    """The places of a window that a reduction goes over, if they are known and few.
+
+    Without a loop around each element the kernel is a map, whose lanes are neighbouring windows.
+    """
+    sizes = [node.operands[0].tensor.shape[axis] for axis in sorted(reduced_axes(node) or ())]
+    if not _reads_windows(node.operands[0]) or any(size.constant is None for size in sizes):
+        return None
+    counts = [int(size) for size in sizes]
+    if not 0 < math.prod(counts) <= MOST_PLACES:
+        return None
+    return [[Dim.of(i) for i in place] for place in itertools.product(*map(range, counts))]
+
+
+def _reads_windows(value: Value) -> bool:
+    """Whether elementwise ops alone are between a value and windows."""
+    seen, waiting = set[Value](), [value]
+    while waiting:
+        current = waiting.pop()
+        if current.node.op is WINDOWS:
+            return True
+        if current not in seen and current.node.op.has(Trait.ELEMENTWISE):
+            waiting += current.node.operands
+        seen.add(current)
+    return False
+
+
+def _one_by_one(low: Lowering, op: str, dtype: DType, elements: Sequence[Scalar]) -> Scalar:
+    """Pairs first, then pairs of these: no chain waits for its latency."""
+    left: Sequence[Scalar] = elements
+    while len(left) > 1:
+        whole = range(0, len(left) - 1, 2)
+        odd = left[-1:] if len(left) % 2 else ()
+        left = [*(low.apply(op, left[at : at + 2], dtype) for at in whole), *odd]
+    return left[0]
+
+
+# --- loops ----------------------------------------------------------------------------------------
 
 
 def _runs(axes: Sequence[int]) -> list[list[int]]:

@@ -23,6 +23,7 @@ from anyshape.ops import (
     sort,
     source,
     torch_call,
+    windows,
     worklist,
 )
 
@@ -49,5 +50,6 @@ __all__ = [
     "sort",
     "source",
     "torch_call",
+    "windows",
     "worklist",
 ]

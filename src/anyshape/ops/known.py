@@ -21,6 +21,7 @@ from anyshape.ops import (
     scatter,
     sort,
     source,
+    windows,
     worklist,
 )
 
@@ -63,4 +64,5 @@ TAKE_ALONG: Final = indexing.take_along
 TOKEN: Final = random.token
 TRANSPOSE: Final = movement.transpose
 WHILE: Final = control.while_
+WINDOWS: Final = windows.windows
 WORKLIST: Final = worklist.worklist

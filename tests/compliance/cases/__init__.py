@@ -27,13 +27,14 @@ from tests.compliance.cases import (
     sort,
     source,
     torch_call,
+    windows,
     worklist,
 )
 
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise, movement, reduce, cumulative, dot, source, late, control, random, compound,
     attention, kernel, indexing, scatter, sort, parts, checks, compact, nms, torch_call, worklist,
-    conv,
+    conv, windows,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from anyshape.families.body import LOOPS, Body
 from anyshape.families.family import Family, Job, Lowered, kernel_of_loops
 from anyshape.families.followers import not_elementwise
+from anyshape.families.map.loops import map_work
 from anyshape.families.row.loops import kept_indices, row_work
 from anyshape.families.row.space import objection_to_rows, space_of
 from anyshape.ir.node import Node
@@ -15,6 +17,7 @@ from anyshape.ir.rewrite import Refusal
 from anyshape.loop import Buffer
 from anyshape.lower.context import Lowering
 from anyshape.lower.tasks import Indices, Work
+from anyshape.lower.tiling import Caches
 
 
 class Row(Family[Body]):
@@ -35,9 +38,14 @@ class Row(Family[Body]):
         return objection_to_rows(body) if in_rows else not_elementwise(body, anchor)
 
     def lower(self, match: Body, job: Job) -> Lowered:
-        return Lowered(kernel_of_loops(job, _work), job.dims)
+        work = partial(_work, caches=job.tiling.caches)
+        return Lowered(kernel_of_loops(job, work), job.dims)
 
 
-def _work(low: Lowering, outputs: Sequence[Buffer], space: Indices) -> Work:
+def _work(low: Lowering, outputs: Sequence[Buffer], space: Indices, caches: Caches) -> Work:
+    """Where all reductions go over a few elements without a loop, a row has nothing to share."""
     probe = Lowering(low.region, low.buffers, low.scope)
-    return row_work(low, outputs, space, kept_indices(probe, space))
+    kept = kept_indices(probe, space)
+    if not probe.reduced:
+        return map_work(low, outputs, space, caches)
+    return row_work(low, outputs, space, kept)

@@ -4,6 +4,7 @@
     does not depend on it          scalar, in front of the loop  lane by lane, the last stays
     slope 1                        vector                        vector
     slope -1                       vector, lanes reversed        lane by lane
+    slope 2, no mask               two vectors, every other lane scatter
     other, or not linear           gather                        scatter
 
 Under a mask nothing outside is touched: vectors use masked instructions; scalars, and vectors whose
@@ -128,8 +129,28 @@ def _gather(frame: Frame, place: _Place, offset: Dim, mask: Lanes | None, part: 
     return intrinsics.gather(place.b, place.vector, addresses, place.align, lanes)
 
 
+def _load_every_other(
+    frame: Frame, place: _Place, offset: Dim, mask: Lanes | None, part: int
+) -> Value:
+    """From the first element to the last, and none behind it: the second vector overlaps the first
+    by one element."""
+    if mask is not None and not mask.uniform:
+        return _gather(frame, place, offset, mask, part)
+    b, lanes = place.b, place.lanes
+    address = _vector_address(frame, place, offset, part)
+    if mask is not None:
+        address = _safe(frame, place.scope, address, mask.scalar, 2 * lanes)
+    behind = intrinsics.element_address(b, address, place.element, number(lanes - 1))
+    halves = (b.load(each, typ=place.vector, align=place.align) for each in (address, behind))
+    return intrinsics.every_other_lane(b, *halves)
+
+
 _Read = Callable[[Frame, _Place, Dim, Lanes | None, int], Value]
-_READS: dict[int | None, _Read] = {1: _load_vector, -1: _load_reversed}
+_READS: dict[int | None, _Read] = {
+    1: _load_vector,
+    -1: _load_reversed,
+    2: _load_every_other,
+}
 
 
 # --- stores ---------------------------------------------------------------------------------------
@@ -219,9 +240,11 @@ def _vector_address(frame: Frame, place: _Place, offset: Dim, part: int, back: i
     assert linear is not None
     start = _row_start(frame, place, linear[1])
     first = scope.defining(tile.index).indices[tile.index]
-    index = first if linear[0].constant == 1 else scope.b.neg(first)
+    slope = linear[0].constant
+    assert slope is not None
+    index = first if slope == 1 else scope.b.mul(first, number(slope))
     address = intrinsics.element_address(scope.b, start, place.element, index)
-    skipped = (part * tile.lanes) * (-1 if back else 1) - back
+    skipped = part * tile.lanes * slope - back
     if not skipped:
         return address
     return intrinsics.element_address(scope.b, address, place.element, number(skipped))

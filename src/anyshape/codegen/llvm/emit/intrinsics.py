@@ -118,6 +118,14 @@ def reversed_lanes(b: Builder, vector: Value) -> Value:
     return b.shuffle_vector(vector, undefined, ir.Constant(ir.VectorType(I32, lanes), order))
 
 
+def every_other_lane(b: Builder, first: Value, second: Value) -> Value:
+    """Of two vectors, the second of which begins with the last lane of the first."""
+    lanes = first.type.count
+    order = [*range(0, lanes, 2), *range(lanes + 1, 2 * lanes, 2)]
+    numbers = [ir.Constant(I32, lane) for lane in order]
+    return b.shuffle_vector(first, second, ir.Constant(ir.VectorType(I32, lanes), numbers))
+
+
 def any_lane(b: Builder, mask: Value) -> Value:
     """Is it true somewhere? The mask itself, if it is a scalar."""
     if lanes_of(mask.type) is None:

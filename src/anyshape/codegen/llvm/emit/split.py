@@ -18,7 +18,7 @@ from anyshape.codegen.llvm.emit.scope import Scope
 from anyshape.codegen.llvm.emit.types import number
 from anyshape.codegen.llvm.math.boundary import Value
 from anyshape.loop import For
-from anyshape.sym import Answer, Dim, Less, LessEqual, Predicate, Prover, Symbol
+from anyshape.sym import Answer, Dim, Less, LessEqual, Predicate, Prover, Symbol, ceildiv
 
 MAX_POINTS = 3  # every point is another copy of the loop
 
@@ -106,14 +106,14 @@ def _is_ordered(prover: Prover, first: Dim, second: Dim) -> bool:
 
 
 def change_of(condition: Predicate, index: Symbol) -> Change | None:
-    """Where an inequality with slope 1 or -1 changes: `j < p` at p, `p <= j` at p."""
+    """Where an inequality with a constant slope changes: `j < p` at p, `2*j < p` halfway."""
     if not isinstance(condition, Less | LessEqual):
         return None
     linear = linear_in(condition.lhs - condition.rhs, index)
-    if linear is None or linear[0].constant not in (1, -1):
+    if linear is None or not linear[0].constant:
         return None
-    slope, rest = linear  # slope * index + rest < 0, or <= 0
-    strict = isinstance(condition, Less)
-    if slope.constant == 1:
-        return Change(condition, (0 if strict else 1) - rest, before=True)
-    return Change(condition, rest + (1 if strict else 0), before=False)
+    slope, rest = linear[0].constant, linear[1]  # slope * index + rest < 0, or <= 0
+    more = 0 if isinstance(condition, Less) else 1
+    if slope > 0:  # up to the last index with slope * index < more - rest
+        return Change(condition, ceildiv(more - rest, Dim.of(slope)), before=True)
+    return Change(condition, (rest - more) // -slope + 1, before=False)

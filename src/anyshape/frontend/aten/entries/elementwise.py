@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from anyshape.frontend.aten.calls import TABLE, Call, as_dtype, entry
+from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError, as_dtype, entry
 from anyshape.frontend.aten.value_checks import check_divisor
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder.compound import relu
@@ -15,7 +15,7 @@ from anyshape.frontend.builder.functions import FUNCTIONS, expm1, log
 from anyshape.frontend.builder.movement import broadcast_to
 from anyshape.frontend.builder.source import full_like
 from anyshape.frontend.builder.tensor import Tensor
-from anyshape.ir.types import bool_, f32
+from anyshape.ir.types import bool_, f32, u8
 
 Function = Callable[..., Tensor]
 
@@ -53,6 +53,8 @@ def _trunc(x: Tensor) -> Tensor:
 
 def _sign(x: Tensor) -> Tensor:
     """0 for NaN, as torch has it."""
+    if x.dtype == bool_:
+        return x
     return cast_to(x > 0, x.dtype) - cast_to(x < 0, x.dtype) if x.dtype.is_float else ew.sign(x)
 
 
@@ -109,9 +111,18 @@ def _multiplied(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
 
 
 def _comparison(function: Function) -> Function:
+    """False is below True."""
+
     def apply(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
-        dtype = call.common
+        dtype = u8 if call.common == bool_ else call.common
         return function(as_dtype(x, dtype), as_dtype(y, dtype))
+
+    return apply
+
+
+def _extremum(function: Function, of_truths: Function) -> Function:
+    def apply(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
+        return (of_truths if call.dtype == bool_ else function)(call.operand(x), call.operand(y))
 
     return apply
 
@@ -167,7 +178,9 @@ def _power(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
     if isinstance(y, (int, float)) and y in (2, 3):  # as torch does it
         base = call.operand(x)
         return ew.square(base) if y == 2 else ew.square(base) * base
-    if not call.dtype.is_float and isinstance(y, int):
+    if not call.dtype.is_float:
+        if not isinstance(y, int) or y < 0 or isinstance(x, (int, float)):
+            raise NoEntryError
         return ew.power(call.operand(x), y)
     return ew.power(call.operand(x), call.operand(y))
 
@@ -190,7 +203,8 @@ for _name in ("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar"):
 for _name in ("div.Tensor_mode", "div.Scalar_mode"):
     TABLE[f"aten.{_name}"] = _divided
 for _name, _function in {
-    "maximum": _arithmetic(ew.maximum), "minimum": _arithmetic(ew.minimum),
+    "maximum": _extremum(ew.maximum, ew.logical_or),
+    "minimum": _extremum(ew.minimum, ew.logical_and),
     "logical_and": _logic(ew.logical_and), "logical_or": _logic(ew.logical_or),
     "logical_xor": _logic(ew.logical_xor), "floor_divide": _division(ew.floor_divide),
 }.items():  # fmt: skip
@@ -209,13 +223,20 @@ def where(call: Call, condition: Tensor, x: ArrayLike, y: ArrayLike) -> Tensor:
 def clamp(
     call: Call, x: Tensor, min: ArrayLike | None = None, max: ArrayLike | None = None
 ) -> Tensor:
-    bounds = (None if bound is None else call.held(bound) for bound in (min, max))
+    bounds = [None if bound is None else call.held(bound) for bound in (min, max)]
+    if call.dtype == bool_:
+        return _clamped_truths(call.operand(x), *bounds)
     return ew.clip(call.operand(x), *bounds)
+
+
+def _clamped_truths(x: Tensor, least: Tensor | None, greatest: Tensor | None) -> Tensor:
+    raised = x if least is None else ew.logical_or(x, least)
+    return raised if greatest is None else ew.logical_and(raised, greatest)
 
 
 @entry("aten.hardtanh.default")
 def hardtanh(call: Call, x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    return ew.clip(x, min_val, max_val)
+    return ew.clip(x, as_dtype(min_val, x.dtype), as_dtype(max_val, x.dtype))
 
 
 @entry("aten.leaky_relu.default")

@@ -8,12 +8,11 @@ from anyshape.frontend.aten.calls import Call, NoEntryError, entry
 from anyshape.frontend.aten.value_checks import check_indices, op_name
 from anyshape.frontend.builder import source
 from anyshape.frontend.builder.axes import normal_axis
-from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.elementwise import where
 from anyshape.frontend.builder.index import getitem, put
 from anyshape.frontend.builder.late import argwhere
 from anyshape.frontend.builder.late import nonzero as nonzero_indices
-from anyshape.frontend.builder.movement import broadcast_to, gather
+from anyshape.frontend.builder.movement import gather
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.attrs import make_attrs
@@ -90,29 +89,6 @@ def take_along(
     axis = normal_axis(dim, x.ndim)
     check_indices(call, indices, x.shape[axis], axis)
     return active().emit("take_along", x, indices, axis=axis)
-
-
-@entry("aten.scatter.src", "aten.scatter.value")
-def scatter(call: Call, x: Tensor, dim: int, indices: Tensor, source: ArrayLike) -> Tensor:
-    return _scatter_along(call, x, dim, indices, source, "set")
-
-
-@entry("aten.scatter_add.default")
-def scatter_add(call: Call, x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
-    return _scatter_along(call, x, dim, indices, source, "add")
-
-
-def _scatter_along(
-    call: Call, x: Tensor, dim: int, indices: Tensor, source: ArrayLike, combine: str
-) -> Tensor:
-    updates = call.held(source)
-    if updates.ndim == 0:
-        updates = broadcast_to(updates, indices.shape)
-    elif updates.shape != indices.shape:  # torch reads only as much of it as there are indices
-        updates = getitem(updates, tuple(slice(0, size) for size in indices.shape))
-    axis = normal_axis(dim, x.ndim)
-    check_indices(call, indices, x.shape[axis], axis)
-    return active().emit("scatter_along", x, indices, updates, axis=axis, combine=combine)
 
 
 @entry("aten.index_put.default")

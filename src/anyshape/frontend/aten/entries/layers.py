@@ -73,6 +73,9 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:
+    if weight is None and bias is not None:
+        plain = compound.layer_norm(in_wide(x), None, None, -len(normalized_shape), eps)
+        return cast_to(plain + in_wide(bias), x.dtype)
     return compound.layer_norm(x, weight, bias, -len(normalized_shape), eps)
 
 
@@ -84,9 +87,14 @@ def native_layer_norm(
     weight: Tensor | None,
     bias: Tensor | None,
     eps: float,
-) -> list[Tensor | None]:
-    """Mean and deviation are for gradients: whoever reads them here is told."""
-    return [layer_norm(call, x, normalized_shape, weight, bias, eps), None, None]
+) -> list[Tensor]:
+    """With the mean and the inverse of the deviation."""
+    axes = tuple(range(-len(normalized_shape), 0))
+    wide = in_wide(x)
+    scale = rsqrt(red.var(wide, axes, keepdims=True) + eps)
+    moments = (red.mean(wide, axes, keepdims=True), scale)
+    found = layer_norm(call, x, normalized_shape, weight, bias, eps)
+    return [found, *(cast_to(moment, x.dtype) for moment in moments)]
 
 
 @entry("aten._native_batch_norm_legit_no_training.default")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anyshape.frontend.aten.calls import Call, NoEntryError, entry
+from anyshape.frontend.aten.calls import Call, entry
 from anyshape.frontend.aten.value_checks import op_name
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder import movement as mv
 from anyshape.frontend.builder.axes import Size, normal_axes, normal_axis
 from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.index import getitem
+from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.sym import Dim, Equal, NotEqual, Origin, Predicate, maximum, minimum
@@ -207,9 +208,11 @@ def slice_scatter(
     step: int = 1,
 ) -> Tensor:
     """The parts around the slice, and the source between them."""
-    if step != 1:
-        raise NoEntryError
     axis = normal_axis(dim, x.ndim)
+    if step != 1:
+        places = slice_(call, arange(x.shape[axis]), 0, start, end, step)
+        _require_fits(call, source, slice_(call, x, axis, start, end, step))
+        return active().emit("scatter", x, places, call.operand(source), axis=axis)
     first = 0 if start is None else _position(start, x.shape[axis])
     before = getitem(x, (*(slice(None),) * axis, slice(0, first)))
     _require_fits(call, source, slice_(call, x, axis, start, end))

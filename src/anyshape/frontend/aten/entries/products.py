@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anyshape.frontend.aten.calls import Call, NoEntryError, entry
+from anyshape.frontend.aten.calls import Call, NoEntryError, as_dtype, entry
 from anyshape.frontend.aten.entries.movement import captured_for
 from anyshape.frontend.aten.value_checks import op_name
 from anyshape.frontend.builder import compound
@@ -36,11 +36,11 @@ def linear(call: Call, x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
 def addmm(
     call: Call, bias: Tensor, x: Tensor, y: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
-    if (beta, alpha) == (1, 1) and bias.ndim == 1 and y.ndim == 2:
+    if (beta, alpha) == (1, 1) and bias.ndim == 1 and y.ndim == 2 and bias.shape[0] == y.shape[1]:
         return compound.dense(x, y, bias)
     multiplied = matmul(x, y)
-    scaled = multiplied if alpha == 1 else multiplied * alpha
-    return scaled + (bias if beta == 1 else bias * beta)
+    scaled = multiplied if alpha == 1 else multiplied * as_dtype(alpha, call.dtype)
+    return scaled + (bias if beta == 1 else bias * as_dtype(beta, call.dtype))
 
 
 @entry("transformers.grouped_mm_fallback.default")

@@ -9,7 +9,8 @@ from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import reduce as red
 from anyshape.frontend.builder.axes import normal_axis
 from anyshape.frontend.builder.movement import broadcast_to, gather, moveaxis, ravel, take
-from anyshape.frontend.builder.source import arange
+from anyshape.frontend.builder.pool import windows
+from anyshape.frontend.builder.source import arange, zeros
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import i64
@@ -20,7 +21,8 @@ from anyshape.ir.types import i64
 @entry("aten.masked_scatter.default")
 def masked_scatter(call: Call, x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Each true place takes the next element of the source."""
-    chosen = broadcast_to(mask, x.shape)
+    shape = active().broadcast("select", [x.shape, mask.shape])
+    x, chosen = broadcast_to(x, shape), broadcast_to(mask, shape)
     flat = ravel(as_dtype(chosen, i64))
     check_count(call, red.sum(flat), source.size)
     order = active().emit("cumsum", flat, axis=0, exclusive=True).reshape(x.shape)
@@ -50,8 +52,13 @@ def diagonal(call: Call, x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 
 @entry("aten.unfold.default")
 def unfold(call: Call, x: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of an axis, each of them along the last axis of the result."""
-    axis = normal_axis(dimension, x.ndim)
-    active().require(x.shape[axis] >= size, f"unfold: windows have {size} elements")
-    count = (x.shape[axis] - size) // step + 1
-    places = arange(count).reshape(-1, 1) * step + arange(size)
-    return moveaxis(gather(x, places, axis), axis + 1, -1)
+    if x.ndim == 0:
+        x = x.reshape(1)
+    moved = moveaxis(x, normal_axis(dimension, x.ndim), -1)
+    found = windows(moved, size, step) if size else _no_elements(moved, step)
+    return moveaxis(found, -2, normal_axis(dimension, x.ndim))
+
+
+def _no_elements(x: Tensor, step: int) -> Tensor:
+    """Windows of nothing: one at each place, and one behind the last."""
+    return zeros((*x.shape[:-1], x.shape[-1] // step + 1, 0), x.dtype)
