@@ -16,7 +16,7 @@ requirements = $(PY) -c 'import tomllib; \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test demo lint unit format fuzz fuzz-native fuzz-groups fuzz-numpy fuzz-torch fuzz-optimizer models sanitize bench soak wheel clean
+.PHONY: help test demo lint unit format fuzz fuzz-native fuzz-groups fuzz-numpy fuzz-torch fuzz-optimizer models ops sanitize bench soak wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -61,6 +61,9 @@ fuzz-optimizer: $(VENV)/.test-deps  ## random graphs in primitives: optimised ag
 
 models: $(VENV)/.test-deps  ## tries architectures of transformers, writes docs/models.md; ARGS="vit swin"
 	$(PY) -m tests.e2e.architectures $(ARGS)
+
+ops: $(VENV)/.test-deps  ## tries torch's samples of all its ops, writes docs/ops.md; ARGS="add sort"
+	$(PY) -W ignore -m tests.e2e.op_samples --jobs $(JOBS) $(ARGS)
 
 # What many threads do, from Python.
 SANITIZED_TESTS := $(addprefix tests/unit/, runtime/test_threads.py runtime/test_threads_limits.py \

@@ -66,7 +66,11 @@ class _Batch:
 
 
 def each(
-    work: Callable[[Any], Any], jobs: list[Any], processes: int = 1, batch: int = 25
+    work: Callable[[Any], Any],
+    jobs: list[Any],
+    processes: int = 1,
+    batch: int = 25,
+    hangs: float = HANGS,
 ) -> Iterator[Any]:
     """The result of `work` for each job, as they come; an `Ended` where there is none."""
     waiting = [jobs[start : start + batch] for start in range(0, len(jobs), batch)]
@@ -74,7 +78,7 @@ def each(
     while waiting or running:
         while waiting and len(running) < processes:
             running.append(_Batch(work, waiting.pop(0)))
-        ready = wait([one.pipe for one in running], HANGS)
+        ready = wait([one.pipe for one in running], hangs)
         silent = [] if ready else running[:1]
         for one in [*silent, *(one for one in running if one.pipe in ready)]:
             kind, item = ("dead", one.end(kill=True)) if one in silent else one.receive()

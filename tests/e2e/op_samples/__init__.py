@@ -1,0 +1,1 @@
+"""torch's own samples of its ops against `ash.compile`: `docs/ops.md` has what comes of each op."""
