@@ -11,6 +11,7 @@ import pytest
 import torch
 from tests.errors.messages import line_marked, message_of
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn.attention.flex_attention import flex_attention
 
 import anyshape as ash
 from anyshape.base.errors import (
@@ -273,23 +274,68 @@ def test_a_warning_names_what_torch_computes() -> None:
     )
 
 
-def test_an_op_that_torch_cannot_call_alone() -> None:
-    def writes(x: torch.Tensor) -> None:
-        x.add_(1)
+@torch.library.custom_op("anyshape_errors::writes", mutates_args=("x",))
+def writes(x: torch.Tensor) -> None:
+    x.add_(1)
 
-    op = torch.library.custom_op("anyshape_errors::writes", writes, mutates_args=("x",))
 
+@torch.library.custom_op("anyshape_errors::writes_both", mutates_args=("x", "y"))
+def writes_both(x: torch.Tensor, y: torch.Tensor) -> None:
+    x.add_(1)
+    y.mul_(2)
+
+
+def test_an_op_that_writes_into_a_view() -> None:
     class Writes(torch.nn.Module):
         def forward(self, x: Any) -> Any:
             y = x + 1
-            op(y)  # writes
+            writes(y.mT)  # writes a view
             return y
 
-    assert message_of(UnsupportedModelError, capturing(Writes(), zeros(4), x=("n",))) == (
+    assert message_of(UnsupportedModelError, capturing(Writes(), zeros(4, 3), x=("n", None))) == (
         "the model uses what anyshape does not know:\n"
-        "  auto_functionalized_v2 of anyshape_errors.writes.default, which is no op of torch (1) "
-        f"at {line('writes')}\n"
+        "  auto_functionalized_v2 of anyshape_errors.writes.default, which writes into a view that "
+        f"is no slice (1) at {line('writes a view')}\n"
         "fix: write these parts of the model with other ops, or ask for them to be added"
+    )
+
+
+def test_an_op_that_writes_into_shared_memory() -> None:
+    class Writes(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            y = x + 1
+            writes_both(y[1:], y[:-1])  # writes both
+            return y
+
+    assert message_of(UnsupportedModelError, capturing(Writes(), zeros(4, 3), x=("n", None))) == (
+        "the model uses what anyshape does not know:\n"
+        "  auto_functionalized_v2 of anyshape_errors.writes_both.default, which writes into "
+        f"tensors that share memory (1) at {line('writes both')}\n"
+        "fix: write these parts of the model with other ops, or ask for them to be added"
+    )
+
+
+class Flexible(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return flex_attention(x, x, x)  # flexible
+
+
+def test_flex_attention() -> None:
+    fails = capturing(Flexible(), zeros(1, 1, 4, 8), x=(None, None, "n", None))
+    assert message_of(UnsupportedModelError, fails) == (
+        "the model uses what anyshape does not know:\n"
+        f"  flex_attention, which is no op of torch (1) at {line('flexible')}\n"
+        "fix: write these parts of the model with other ops, or ask for them to be added"
+    )
+
+
+def test_flex_attention_of_any_width() -> None:
+    """torch itself does not follow it there."""
+    fails = capturing(Flexible(), zeros(1, 1, 4, 8), x=(None, None, "n", "m"))
+    assert message_of(TraceError, fails) == (
+        f"Flexible ({line('flexible')}): flex_attention, whose scores are Python functions: "
+        "`return flex_attention(x, x, x)  # flexible`\n"
+        "fix: scaled_dot_product_attention(query, key, value, attn_mask=...) with what they add"
     )
 
 
@@ -397,6 +443,35 @@ def test_as_strided_needs_memory_that_lies_row_by_row() -> None:
         f"Windows ({line('windows')}): aten.as_strided.default of a tensor that is not contiguous\n"
         "fix: call .contiguous() before"
     )
+
+
+@pytest.mark.parametrize("function", [lambda x: x + 1, lambda x: x], ids=["of a result", "itself"])
+def test_as_strided_refuses_inputs_that_lie_otherwise(function: Any) -> None:
+    """Results of ops lie as their operands do: eager mode would read other elements."""
+
+    class Windows(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return function(x).as_strided((x.shape[0], 2), (x.shape[1], 1))  # reads memory
+
+    fast = capturing(Windows(), zeros(4, 5), x=("n", "m"))()
+    dense: Any = torch.arange(21.0).reshape(3, 7)
+    assert torch.equal(fast(dense), Windows()(dense))
+    for other in (torch.rand(7, 3).mT, torch.rand(9, 7)[2:], np.asfortranarray(np.ones((3, 7)))):
+        assert message_of(InputError, lambda given=other: fast(given)) == (
+            "input 'x' does not lie row by row from the beginning of its memory, which the model "
+            f"reads by strides of its own (aten.as_strided.default at {line('reads memory')})\n"
+            "fix: pass a copy of it that is contiguous"
+        )
+
+
+def test_as_strided_of_what_the_model_makes_contiguous() -> None:
+    class Windows(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.mT.contiguous().as_strided((x.shape[0], 2), (1, 1))
+
+    fast = capturing(Windows(), zeros(4, 5), x=("n", "m"))()
+    for x in (torch.rand(7, 3).mT, torch.rand(3, 7), torch.rand(9, 7)[2:]):
+        assert torch.equal(fast(x), Windows()(x))
 
 
 def test_an_effect_in_a_branch() -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from anyshape.api.call_errors import in_words_of_call
 from anyshape.api.graph_calls import graph_arrays, passes_on, returned_leaves
+from anyshape.api.layouts import refuse_layouts
 from anyshape.api.overlaps import refuse_overlaps
 from anyshape.api.transformers_caches import Caches
 from anyshape.base.errors import DimMismatchError, InputError
@@ -65,6 +66,7 @@ class CompiledModule(NotPickled):
         self._written = frozenset(leaf for each in model.programs for leaf in each.input_updates)
         self._caches = Caches(model)
         self._takes_caches = bool(self._caches)
+        self._memory_reader = next(filter(None, (p.memory_reader for p in model.programs)), None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._takes_caches:
@@ -73,7 +75,7 @@ class CompiledModule(NotPickled):
         return self._call(args, kwargs)
 
     def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        leaves = self._signature.flatten(args, kwargs)
+        leaves = self._leaves(args, kwargs)
         try:
             if self._passes_on:
                 return self._returned(self._program, self._executable(*leaves))
@@ -86,7 +88,7 @@ class CompiledModule(NotPickled):
         """One call, a step at a time; the state stays as it is."""
         if self._takes_caches:
             args, kwargs = (), self._caches.arguments(args, kwargs)
-        return self._executable.steps(*self._arrays(self._signature.flatten(args, kwargs)))
+        return self._executable.steps(*self._arrays(self._leaves(args, kwargs)))
 
     @property
     def state(self) -> dict[str, Array]:
@@ -109,6 +111,12 @@ class CompiledModule(NotPickled):
         return self.__copy__()
 
     # --- inside -------------------------------------------------------------------------------
+
+    def _leaves(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        leaves = self._signature.flatten(args, kwargs)
+        if self._memory_reader is not None:
+            refuse_layouts(self._signature.paths, leaves, self._memory_reader)
+        return leaves
 
     def _computed(self, leaves: Sequence[Any]) -> tuple[ImportedProgram, Sequence[Any]]:
         """As `_run`, with state and inputs updated."""

@@ -4,7 +4,9 @@
 
 Python's syntax for a call, of which only values are allowed: nothing in it is executed. `x0` is an
 operand, `n0` a size. `item(x0)` is the number in an operand of rank 0, and `as_complex(x0)` the
-complex tensor of an operand whose last axis has the two parts of each element.
+complex tensor of an operand whose last axis has the two parts of each element. `written(x0)` is a
+copy of an operand that the op writes into, and `written(x0, 1, 2, n0)` the slice `x0[:, 2:n0]` of a
+copy: the copies are further results.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from functools import lru_cache
 from typing import Any
 
 _NUMBERS: Mapping[str, float] = {"inf": math.inf, "nan": math.nan}
-FUNCTIONS = frozenset({"item", "as_complex", "device", "complex"})
+FUNCTIONS = frozenset({"item", "as_complex", "device", "complex", "written"})
 """What an argument may be passed through."""
 _RESERVED = FUNCTIONS | _NUMBERS.keys() | {"torch"}
 
@@ -49,11 +51,23 @@ class Arguments:
         yield from self.positional
         yield from (value for _, value in self.named)
 
+    def written(self) -> frozenset[str]:
+        """The arguments, by name, that an op may write into: copies, and nothing at all."""
+        return frozenset(name for name, value in self.named if _is_written(value))
+
     def names(self) -> Iterator[str]:
         """The operands and sizes that are mentioned."""
         for value in self.values():
             names = (node.id for node in ast.walk(value) if isinstance(node, ast.Name))
             yield from (name for name in names if name not in _RESERVED)
+
+
+def _is_written(value: ast.expr) -> bool:
+    match value:
+        case ast.Call(func=ast.Name(id="written")) | ast.Constant(value=None):
+            return True
+        case _:
+            return False
 
 
 def _check(value: ast.expr) -> None:

@@ -20,17 +20,23 @@ from anyshape.base.errors import EvaluationError, MissingTorchOpError
 from anyshape.ir.types import Array, bf16
 from anyshape.ops.torch_arguments import Arguments, Evaluator
 
+READS_MEMORY = frozenset({"as_strided", "as_strided_copy", "as_strided_scatter"})
+"""Ops whose results depend on how their operand lies in memory: row by row, as declared."""
+
 
 def call_torch(
     target: str, arguments: str, operands: Sequence[Array], sizes: Sequence[int]
 ) -> list[Array]:
     """The results of an op of torch, one by one, as arrays; see `_arrays`."""
-    torch, function = _torch(target), _op(target)
+    torch, read = _torch(target), Arguments.read(arguments)
+    function, copies = _op(target, read.written()), list[Any]()
+    if target.split(".")[1] in READS_MEMORY:
+        operands = [np.ascontiguousarray(array) for array in operands]  # views are values here
     tensors = [_tensor(torch, array) for array in operands]
     names = {f"x{i}": tensor for i, tensor in enumerate(tensors)}
     names |= {f"n{i}": size for i, size in enumerate(sizes)}
-    evaluator = Evaluator(names, partial(_constant, target), _functions(torch))
-    read = Arguments.read(arguments)
+    functions = {**_functions(torch), "written": partial(_written, copies)}
+    evaluator = Evaluator(names, partial(_constant, target), functions)
     try:
         with torch.no_grad():
             args = [evaluator.value(value) for value in read.positional]
@@ -41,8 +47,18 @@ def call_torch(
     except Exception as error:
         text = str(error).strip() or type(error).__name__
         raise EvaluationError(target, f"torch refuses it: {text.splitlines()[0]}") from error
-    lent = {tensor.untyped_storage().data_ptr() for tensor in tensors}
-    return [array for leaf in _leaves(results) for array in _arrays(torch, target, leaf, lent)]
+    lent = {tensor.untyped_storage().data_ptr() for tensor in (*tensors, *copies)}
+    arrays = [array for leaf in _leaves(results) for array in _arrays(torch, target, leaf, lent)]
+    return arrays + [array for copy in copies for array in _arrays(torch, target, copy, set())]
+
+
+def _written(copies: list[Any], tensor: Any, *part: int) -> Any:
+    """A copy of an operand, or a slice of one (axis, start, end), for an op to write into."""
+    copies.append(tensor.clone())
+    if not part:
+        return copies[-1]
+    axis, start, end = part
+    return copies[-1].narrow(axis, start, end - start)
 
 
 def _torch(target: str) -> Any:
@@ -53,9 +69,10 @@ def _torch(target: str) -> Any:
 
 
 @cache
-def _op(target: str) -> Any:
+def _op(target: str, written: frozenset[str]) -> Any:
     """The overload of this name: `aten.sort.stable`. Graphs come from files too: what else torch
-    has there (`load_library`), and ops that write into operands, are not called."""
+    has there (`load_library`), and ops that write into more than the arguments `written`, which are
+    copies, are not called."""
     torch = _torch(target)
     found: Any = torch.ops
     fix = "import the module that registers it before the call"
@@ -66,10 +83,16 @@ def _op(target: str) -> Any:
         raise MissingTorchOpError(target, "torch has no op of this name", fix) from error
     if not isinstance(found, import_module("torch._ops").OpOverload):
         raise MissingTorchOpError(target, "which is no overload of an op of torch", fix)
-    if found._schema.is_mutable:
+    if _written_names(found._schema) - written:
         fix = "call the op that gives a new tensor instead"
         raise MissingTorchOpError(target, "which writes into its operands", fix)
     return found
+
+
+def _written_names(schema: Any) -> set[str]:
+    """The arguments that an op writes into."""
+    marked = ((each.name, each.alias_info) for each in schema.arguments)
+    return {name for name, alias in marked if alias is not None and alias.is_write}
 
 
 def _constant(target: str, name: str) -> Any:

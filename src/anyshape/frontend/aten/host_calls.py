@@ -19,12 +19,14 @@ from anyshape.base.errors import UnsupportedModelError
 from anyshape.frontend.aten.complex_tensors import PARTS, ComplexTensor, is_complex, leaves
 from anyshape.frontend.aten.dtypes import from_torch
 from anyshape.frontend.aten.symbols import dim_of, hints_of
+from anyshape.frontend.aten.written_operands import Written, call_arguments
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer, active
 from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.node import Value
 from anyshape.ir.types import DType, bool_, f64
 from anyshape.ops.torch_call import TorchCallAttrs
+from anyshape.ops.torch_kernels import READS_MEMORY
 from anyshape.sym import Dim, Equal
 
 Dims = dict[str, Dim]
@@ -34,12 +36,12 @@ Dims = dict[str, Dim]
 # --- which ops ------------------------------------------------------------------------------------
 
 
-def refusal(target: Any) -> str | None:
-    """Why an op cannot be called on the host."""
+def refusal(target: Any, *, on_copies: bool = False) -> str | None:
+    """Why an op cannot be called on the host, or cannot on copies of what it writes into."""
     schema = getattr(target, "_schema", None)
     if schema is None or not hasattr(target, "overloadpacket"):
         return "which is no op of torch"
-    if schema.is_mutable:
+    if schema.is_mutable and not on_copies:
         return "which writes into its operands"
     dispatcher: Any = getattr(torch, "_C")  # noqa: B009 - torch has no types for it
     if not dispatcher._dispatch_has_computed_kernel_for_dispatch_key(target.name(), "CPU"):
@@ -97,6 +99,12 @@ def effectful_call(node: Any, values: Mapping[Any, Any], dims: Dims) -> list[Any
     return [values[token], *(returned if isinstance(value, list) else [returned])]
 
 
+def functionalized_call(node: Any, values: Mapping[Any, Any], dims: Dims) -> list[Any]:
+    """The results of a custom op that writes into operands, and what it made of these."""
+    (target,) = node.args
+    return host_call(_InnerCall(target, (), call_arguments(node.kwargs), node.meta), values, dims)
+
+
 @dataclass(frozen=True, slots=True)
 class _InnerCall:
     """As much of a node as a call needs."""
@@ -124,13 +132,22 @@ def _token(tracer: Tracer) -> Value:
     return tracer.token or tracer.node("token", (), NO_ATTRS)[0].value
 
 
-_READS_MEMORY = frozenset({"as_strided", "as_strided_copy", "as_strided_scatter"})
-"""Ops whose results depend on how their operand lies in memory."""
+_LIES_DENSE = frozenset({"aten.contiguous.default"})
+"""Ops whose results lie row by row, whatever they are given."""
+
+
+def reads_memory(node: Any) -> bool:
+    """Whether the result of a node depends on how the inputs of its graph lie in memory: results of
+    most ops lie as their operands do."""
+    packet = getattr(node.target, "overloadpacket", None)
+    if packet is None or packet.__name__ not in READS_MEMORY:
+        return False
+    return str(node.args[0].target) not in _LIES_DENSE
 
 
 def _check_layout(node: Any) -> None:
     """Operands lie row by row here, and must do so for torch."""
-    if node.target.overloadpacket.__name__ not in _READS_MEMORY:
+    if node.target.overloadpacket.__name__ not in READS_MEMORY:
         return
     operand = node.args[0].meta["val"]
     ends = [math.prod(hints_of(operand.shape[i + 1 :])) for i in range(operand.dim())]
@@ -159,6 +176,9 @@ class _Writer:
             return self._value(self.values[argument], is_tensor=is_tensor)
         if isinstance(argument, (list, tuple)):
             return f"[{', '.join(self._text(item) for item in cast(Sequence[Any], argument))}]"
+        if isinstance(argument, Written):
+            parts = (argument.base, *argument.part)
+            return f"written({', '.join(map(self._text, parts))})"
         if isinstance(argument, torch.device):
             return f"device('{argument}')"
         if isinstance(argument, (torch.dtype, torch.layout, torch.memory_format)):

@@ -29,11 +29,14 @@ from anyshape.frontend.aten.fresh_writes import writes_unseen
 from anyshape.frontend.aten.host_calls import (
     Dims,
     effectful_call,
+    functionalized_call,
     host_call,
     learn_sizes,
+    reads_memory,
     refusal,
 )
 from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
+from anyshape.frontend.aten.written_operands import FUNCTIONALIZED, refused_writes
 from anyshape.frontend.builder.arrays import as_array
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tensor import Tensor
@@ -51,13 +54,19 @@ def check_known(module: Any) -> None:
     them."""
     missing: dict[str, list[str]] = {}
     for node in unknown_calls(module):
-        target = node.args[1] if target_name(node) == _WITH_EFFECTS else node.target
-        if (why := refusal(target)) is not None:
+        if (why := _refusal(node)) is not None:
             what = f"{_name_for_people(node)}, {why}"
             missing.setdefault(what, []).append(str(location_of(node) or ""))
     if missing:
         fix = "write these parts of the model with other ops, or ask for them to be added"
         raise UnsupportedModelError("the model", missing, fix)
+
+
+def _refusal(node: Any) -> str | None:
+    """Why the op of a node, or the one that a higher-order op is about, cannot be called."""
+    if target_name(node) == FUNCTIONALIZED:
+        return refused_writes(node) or refusal(node.args[0], on_copies=True)
+    return refusal(node.args[1] if target_name(node) == _WITH_EFFECTS else node.target)
 
 
 def _name_for_people(node: Any) -> str:
@@ -87,6 +96,13 @@ def unknown_calls(module: Any) -> list[Any]:
 def writes(module: Any) -> bool:
     """Whether an op of a graph writes into its operands."""
     return any(_writes(node) for node in _nodes(module) if node.op == "call_function")
+
+
+def memory_reader(module: Any) -> str | None:
+    """The op of a graph, and its line, whose result depends on how inputs lie in memory."""
+    calls = (node for node in _nodes(module) if node.op == "call_function")
+    found = next((node for node in calls if reads_memory(node)), None)
+    return None if found is None else f"{target_name(found)} at {location_of(found)}"
 
 
 def _writes(node: Any) -> bool:
@@ -125,6 +141,8 @@ class Walker:
     def _called(self, node: Any) -> Any:
         if target_name(node) == _WITH_EFFECTS:
             return effectful_call(node, self.values, self.dims)
+        if target_name(node) == FUNCTIONALIZED:
+            return functionalized_call(node, self.values, self.dims)
         name = target_name(node)
         entry = (COMPLEX if name != "getitem" and has_complex(node) else TABLE).get(name)
         if entry is None:
@@ -185,6 +203,8 @@ class Body:
         return tuple(walker.results())
 
 
+_GENERATED = (TORCH_FOLDER, "<eval_with_key>")
+"""Files of torch's own, and code that it makes of graphs."""
 _FRAME = re.compile(r'File "(.+?)", line (\d+)')
 
 
@@ -192,5 +212,5 @@ def location_of(node: Any) -> Location | None:
     """The line of the model that made a node: the innermost one that torch recorded outside of its
     own files, which define its layers."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    own = [frame for frame in frames if not frame[0].startswith(TORCH_FOLDER)] or frames
+    own = [frame for frame in frames if not frame[0].startswith(_GENERATED)] or frames
     return Location(own[-1][0], int(own[-1][1])) if own else None

@@ -112,6 +112,7 @@ class ImportedProgram:
     input_updates: Mapping[int, int]  # the result that is written into the input at a leaf
     result_structure: Structure  # the containers around what the model returns
     constants: Mapping[str, TensorLiteral | WeightRef]  # what the model's tensors became, by name
+    memory_reader: str | None = None  # an op whose result depends on how inputs lie in memory
 
     def constant(self, name: str) -> Array:
         """The elements of one of the model's tensors, wherever they are kept by now."""

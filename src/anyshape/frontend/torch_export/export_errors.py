@@ -27,6 +27,10 @@ def in_words_of_model(error: Exception, module: Any) -> Exception:
     if isinstance(error, AnyshapeError):
         return error
     name, location = type(module).__name__, location_of_error(error)
+    if _is_within(error, _FLEX):
+        problem = f"flex_attention, whose scores are Python functions{code_at(location)}"
+        fix = "scaled_dot_product_attention(query, key, value, attn_mask=...) with what they add"
+        return TraceError(name, problem, fix, location)
     if any(words in str(error) for words in _NEEDS_DATA):
         return TraceError(
             name,
@@ -61,7 +65,7 @@ def in_words_of_model(error: Exception, module: Any) -> Exception:
 
 def _number_of_tensor(error: TypeError, name: str, location: Location | None) -> TraceError:
     """An element of a tensor is passed as a number, which Python makes of it in eager mode."""
-    if any(frame.filename.endswith(_RECURRENT) for frame in extract_tb(error.__traceback__)):
+    if _is_within(error, _RECURRENT):
         problem = f"a recurrent layer over a packed sequence{code_at(location)}"
         fix = "give the layer a padded tensor, and take each sequence's part of its result"
         return TraceError(name, problem, fix, location)
@@ -72,6 +76,12 @@ def _number_of_tensor(error: TypeError, name: str, location: Location | None) ->
 
 
 _RECURRENT = os.path.join("nn", "modules", "rnn.py")
+_FLEX = os.path.join("nn", "attention", "flex_attention.py")
+
+
+def _is_within(error: Exception, file: str) -> bool:
+    """Whether it was raised by what a file of torch's calls."""
+    return any(frame.filename.endswith(file) for frame in extract_tb(error.__traceback__))
 
 
 def _is_about_sizes(error: Exception) -> bool:

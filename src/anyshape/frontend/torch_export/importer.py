@@ -12,7 +12,13 @@ from anyshape.base.errors import AxisNameConflictError
 from anyshape.frontend.aten.complex_tensors import PARTS, ComplexTensor, is_complex
 from anyshape.frontend.aten.dtypes import from_torch
 from anyshape.frontend.aten.symbols import dim_of_size
-from anyshape.frontend.aten.walk import Walker, check_known, constant, location_of
+from anyshape.frontend.aten.walk import (
+    Walker,
+    check_known,
+    constant,
+    location_of,
+    memory_reader,
+)
 from anyshape.frontend.builder.arrays import as_array
 from anyshape.frontend.builder.checks import graph_with_checks
 from anyshape.frontend.builder.convert import asarray
@@ -116,6 +122,7 @@ class _Importer:
             input_updates,
             structure_of(self.program.call_spec.out_spec),
             self.constants,
+            memory_reader(self.program.graph_module),
         )
 
     # --- inputs -------------------------------------------------------------------------------
