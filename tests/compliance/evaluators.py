@@ -92,22 +92,7 @@ def stepwise(graph: Graph) -> Executable:
     )
 
 
-ON_THE_HOST = frozenset(
-    {
-        "nonzero",
-        "compress",
-        "prefix",
-        "late_size",
-        "cond",
-        "while",
-        "scan",
-        "token",
-        "entropy",
-        "staged",
-        "torch_call",
-        "torch_effect",
-    }
-)
+ON_THE_HOST = frozenset({"token", "entropy", "staged", "torch_call", "torch_effect"})
 """Ops in whose cases something has no native form: `strict` refuses it by name."""
 
 EVALUATORS: tuple[Evaluator, ...] = (

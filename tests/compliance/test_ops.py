@@ -39,7 +39,7 @@ from anyshape.ir.types import TensorType
 from anyshape.ir.verify import provably_same
 from anyshape.ops.torch_call import op_name
 from anyshape.passes import PASSES, run_passes
-from anyshape.passes.native_forms import host_nodes
+from anyshape.passes.native_forms import called_back
 from anyshape.sym import FactScope
 
 COMPOUNDS = [case for case in CASES if lookup(case.op).is_compound]
@@ -61,7 +61,7 @@ every_evaluator = pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda e:
 @every_case
 def test_strict_refuses_what_runs_on_the_host(case: Case) -> None:
     divided = run_passes(case.graph(), PASSES).graph
-    found = Counter(op_name(node) for node in host_nodes(divided.body))
+    found = Counter(op_name(node) for node in called_back(divided.body))
     assert bool(found) == (case.op in ON_THE_HOST)
     if found:
         with pytest.raises(UnsupportedError, match="no native form of") as caught:

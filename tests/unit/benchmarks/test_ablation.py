@@ -6,7 +6,10 @@ from benchmarks.ablation import Ratio, in_turns, ratio_of
 from benchmarks.workloads.in_primitives import IN_PRIMITIVES, InPrimitives
 
 
-@pytest.mark.parametrize("workload", IN_PRIMITIVES, ids=lambda workload: workload.name)
+SPELLED_TWICE = [workload for workload in IN_PRIMITIVES if workload.compound is not None]
+
+
+@pytest.mark.parametrize("workload", SPELLED_TWICE, ids=lambda workload: workload.name)
 def test_spellings_agree(workload: InPrimitives) -> None:
     x = workload.inputs((2, 5) if len(workload.shapes[0]) == 2 else (5,))
     assert workload.compound is not None

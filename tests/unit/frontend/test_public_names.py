@@ -100,6 +100,7 @@ NAMES = [
     "mod",
     "moveaxis",
     "multiply",
+    "name_size",
     "negative",
     "newaxis",
     "nms",
