@@ -125,8 +125,27 @@ SPELLINGS: dict[str, list[str]] = {
     "one_hot": ["ash.one_hot({0}, {classes}, {dtype})"],
     "asarray": ["ash.asarray({0}, {dtype})"],
     "argwhere": ["ash.argwhere({0})"],
-    "nonzero": ["ash.nonzero({0})"],
+    "nonzero": ["ash.nonzero({0})", "{0}.nonzero()"],
     "size_value": ["ash.asarray({size})"],
+    # order and selection
+    "sort": [
+        "ash.sort({0}, {axis}, {descending})",
+        "{0}.sort(dim={axis}, descending={descending})",
+    ],
+    "argsort": ["ash.argsort({0}, {axis}, {descending})", "{0}.argsort({axis}, {descending})"],
+    "topk": ["ash.topk({0}, {k}, {axis}, {largest})", "{0}.topk({k}, {axis}, {largest})"],
+    "take_along": ["ash.take_along({0}, {1}, {axis})", "{0}.take_along({1}, {axis})"],
+    "scatter": ["ash.scatter({0}, {dim}, {1}, {2})", "{0}.scatter({dim}, {1}, {2})"],
+    "scatter_add": ["ash.scatter_add({0}, {dim}, {1}, {2})", "{0}.scatter_add({dim}, {1}, {2})"],
+    "compress": ["ash.compress({0}, {1}, {axis})", "{1}.compress({0}, {axis})"],
+    "masked_select": ["ash.masked_select({0}, {1})", "{0}.masked_select({1})", "{0}[{1}]"],
+    "unique": ["ash.unique({0}, True, True, True)", "{0}.unique(True, True, True)"],
+    "bincount": ["ash.bincount({0}, None, {minlength})", "{0}.bincount(minlength={minlength})"],
+    "weighted_bincount": ["ash.bincount({0}, {1})", "{0}.bincount({1})"],
+    "repeat_interleave": [
+        "ash.repeat_interleave({0}, {1}, {axis})",
+        "{0}.repeat_interleave({1}, {axis})",
+    ],
     # products
     "matmul": ["{0} @ {1}", "ash.matmul({0}, {1})", "np.matmul({0}, {1})"],
     "dot_general": ["ash.dot_general({0}, {1}, {contract}, {batch})"],

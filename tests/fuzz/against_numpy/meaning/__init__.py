@@ -10,6 +10,7 @@ from tests.fuzz.against_numpy.meaning.layers import LAYERS
 from tests.fuzz.against_numpy.meaning.movement import MOVES
 from tests.fuzz.against_numpy.meaning.products import PRODUCTS
 from tests.fuzz.against_numpy.meaning.reductions import FUNCTIONS_OF_AXES
+from tests.fuzz.against_numpy.meaning.selection import SELECTIONS
 
 MEANINGS: dict[str, Callable[..., Any]] = {
     **FUNCTIONS,
@@ -17,4 +18,5 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     **MOVES,
     **PRODUCTS,
     **LAYERS,
+    **SELECTIONS,
 }
