@@ -1,6 +1,7 @@
 """What is measured: each model in a file, for all engines."""
 
 from benchmarks.workloads.attention import Attention
+from benchmarks.workloads.convolutions import Convolutions
 from benchmarks.workloads.deepseek import DeepSeek
 from benchmarks.workloads.dense import Dense
 from benchmarks.workloads.elementwise import Add, FiveOps
@@ -14,6 +15,7 @@ from benchmarks.workloads.rows import Rows
 __all__ = [
     "Add",
     "Attention",
+    "Convolutions",
     "DeepSeek",
     "Dense",
     "Encoder",
