@@ -1,8 +1,8 @@
 """Convolutional regions in one order of axes: transposes move to their edges, where most cancel.
 
 Frontends with channels first put a transpose before and after each convolution. What is between two
-convolutions (activations, residual sums, norms, concatenations, padding, slices, means over places)
-works in either order, so it is done with channels last, and transposed behind:
+convolutions (activations, residual sums, norms, concatenations, padding, slices, pools, means over
+places) works in either order, so it is done with channels last, and transposed behind:
 
     conv -> [n, h, w, c] -> transpose [n, c, h, w] -> relu -> + -> transpose [n, h, w, c] -> conv
     conv -> [n, h, w, c] -> relu -> + -> conv
@@ -25,9 +25,10 @@ from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
-from anyshape.ops.known import BROADCAST, CONCAT, CONV, TRANSPOSE
+from anyshape.ops.known import BROADCAST, CONCAT, CONV, TRANSPOSE, WINDOWS
 from anyshape.ops.movement import AxisAttrs, PadAttrs, SliceAttrs, TransposeAttrs
 from anyshape.ops.reduce import ReduceAttrs
+from anyshape.ops.windows import WindowsAttrs
 from anyshape.passes.infra import PassContext
 from anyshape.sym import Dim
 
@@ -68,7 +69,7 @@ class _Mover(Rebuilder):
             return node.results
         if node.op is TRANSPOSE:
             return (self._transposed(node),)
-        if any(value in self.inner for value in node.operands):
+        if any(value in self.inner for value in node.operands) or self._is_pool(node):
             return self._moved(node, builder)
         if node.op.has(Trait.ELEMENTWISE) and any(value in self.made for value in node.operands):
             self.made.add(node.result())
@@ -88,7 +89,8 @@ class _Mover(Rebuilder):
 
     def _moved(self, node: Node, builder: Builder) -> tuple[Value, ...]:
         """The op on inner values, if it can be, and its transpose."""
-        made = self._on_inner(node, builder)
+        way = self._pooled if self._is_pool(node) else self._on_inner
+        made = way(node, builder)
         if made is None:
             return node.results
         why = "with channels last, as convolutions have them"
@@ -109,6 +111,28 @@ class _Mover(Rebuilder):
         if made.tensor.rank == rank:
             return self._outer(made, wanted.shape, builder)
         return made if made.tensor.shape == wanted.shape else None
+
+    def _is_pool(self, node: Node) -> bool:
+        """Whether it combines what windows over all spatial axes see of an outer value."""
+        windows = node.operands[0].node if node.operands else node
+        if windows.op is not WINDOWS or windows.operands[0] not in self.inner:
+            return False
+        rank, count = windows.operands[0].tensor.rank, len(windows.attrs_as(WindowsAttrs).counts)
+        inside = ReduceAttrs(tuple(range(rank, rank + count)))
+        return node.op.has(Trait.REDUCTION) and node.attrs == inside and count == rank - 2
+
+    def _pooled(self, node: Node, builder: Builder) -> Value | None:
+        """Windows over the spatial axes and one channel: windows are over last axes."""
+        windows = node.operands[0].node
+        x, attrs = self.inner[windows.operands[0]], windows.attrs_as(WindowsAttrs)
+        made = builder.emit(
+            "windows", x,
+            counts=(*attrs.counts, x.tensor.shape[-1]), sizes=(*attrs.sizes, 1),
+            steps=(*attrs.steps, 1), gaps=(*attrs.gaps, 1),
+        )  # fmt: skip
+        axes = tuple(range(x.tensor.rank, made.tensor.rank))
+        pooled = builder.node(node.op, [made], ReduceAttrs(axes)).result()
+        return self._outer(pooled, node.result().tensor.shape, builder)
 
     def _outer(self, made: Value, shape: Sequence[Dim], builder: Builder) -> Value | None:
         rank = made.tensor.rank
