@@ -133,7 +133,35 @@ def test_equal_layers_in_evaluation_are_one_call() -> None:
     compiled = ash.compile(
         Twice(made("gru")), (torch.randn(4, 6, 3),), axes={"x": ("steps", None, None)}
     )
-    assert compiled.executable.as_text().count("aten.gru.input") == 1
+    assert compiled.executable.as_text().count(" = scan(") == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_layer_is_a_scan_for_each_direction(kind: str) -> None:
+    """`strict` refuses calls of torch's own kernels."""
+    model = Layer(made(kind, num_layers=2, bidirectional=True))
+    axes = {"x": ("steps", "batch", None)}
+    compiled = ash.compile(model, (torch.randn(4, 6, 3),), axes=axes, strict=True)
+    text = compiled.executable.as_text()
+    assert text.count(" = scan(") == 4
+    assert text.count(", reverse=true}") == 2
+
+
+def test_sixteen_bits_are_left_to_torch() -> None:
+    model = Layer(made("lstm")).bfloat16()
+    axes = {"x": ("steps", "batch", None)}
+    compiled = ash.compile(model, (torch.randn(4, 6, 3).bfloat16(),), axes=axes)
+    assert compiled.explain().host_ops == (("aten.lstm.input", 1),)
+    check(model, compiled, (torch.randn(7, 2, 3).bfloat16(),))
+
+
+def test_double_precision() -> None:
+    model = Layer(made("gru")).double()
+    axes = {"x": ("steps", "batch", None)}
+    example = torch.randn(4, 6, 3, dtype=torch.float64)
+    compiled = ash.compile(model, (example,), axes=axes, strict=True)
+    for sizes in SIZES:
+        check(model, compiled, (torch.randn(*sizes, 3, dtype=torch.float64),))
 
 
 def test_dropout_in_training_is_refused() -> None:

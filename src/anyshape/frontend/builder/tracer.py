@@ -25,6 +25,7 @@ from anyshape.ir.context import ShapeContext
 from anyshape.ir.node import Region, Value
 from anyshape.ir.opdef import lookup
 from anyshape.ir.types import Shape, Type
+from anyshape.ops.known import CONSTANT
 from anyshape.sym import Answer, Dim, Origin, Predicate
 
 if TYPE_CHECKING:
@@ -117,7 +118,10 @@ class Tracer:
         return self.parent.value(tensor)
 
     def capture(self, outer: Value) -> Value:
-        """The parameter that stands for a value of the region around this one."""
+        """The parameter that stands for a value of the region around this one. A constant needs
+        none: it is one here, too, so that kernels of the region know it."""
+        if outer.node.op is CONSTANT:
+            return self.builder.node(CONSTANT, (), outer.node.attrs).result()
         if outer not in self.captures:
             assert self.parent is not None, "the entry has nothing around it"
             type_ = self.parent.builder.resolve_type(outer.type)
