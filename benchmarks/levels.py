@@ -19,6 +19,7 @@ from benchmarks.harness.engines import EngineName, executable
 from benchmarks.harness.levels import level_1_seconds, level_2_seconds, passes
 from benchmarks.harness.model import Binding, Model
 from benchmarks.harness.process import in_fresh_process
+from benchmarks.harness.regions import late_seconds, scan_seconds, while_seconds
 from benchmarks.harness.report import Row, Table, at_least, at_most, microseconds, number
 from benchmarks.harness.session import Session
 from benchmarks.harness.turns import OURS, Case, Contender, race
@@ -88,6 +89,24 @@ def first_passes(session: Session, title: str) -> None:
         met = at_most(first / second, 1.03)
         rows.append(Row(label, cells, number(first / second, 3), "≤ 1.03", met))
     session.show(Table(title, ("first, ms", "second, ms"), tuple(rows), "ratio"))
+
+
+# --- late axes and regions ------------------------------------------------------------------------
+
+REGIONS = {
+    "a late axis and its segment": (late_seconds, 1.5),
+    "an iteration of while": (while_seconds, 0.4),
+    "a row of scan": (scan_seconds, 0.4),
+}
+
+
+def regions(session: Session, title: str) -> None:
+    """What the way from one program to the next adds, kernels of four elements included."""
+    rows: list[Row] = []
+    for label, (measure, limit) in REGIONS.items():
+        spent = min(in_fresh_process(measure) for _ in range(3))
+        rows.append(Row(label, (), number(1e6 * spent), f"≤ {limit}", at_most(spent, limit * 1e-6)))
+    session.show(Table(title, (), tuple(rows), "figure"))
 
 
 # --- memory and threads ---------------------------------------------------------------------------
@@ -164,6 +183,7 @@ TABLES = {
     "a call, µs": calls,
     "level 2 of a new binding, µs": new_bindings,
     "50 new shapes, first pass ÷ second": first_passes,
+    "late axes and regions, µs": regions,
     "memory plan": memory,
     "two threads": threads,
     "compiling the encoder's kernels, ms": compiling,
