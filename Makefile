@@ -68,7 +68,7 @@ ops: $(VENV)/.test-deps  ## tries torch's samples of all its ops, writes docs/op
 # What many threads do, from Python.
 SANITIZED_TESTS := $(addprefix tests/unit/, runtime/test_threads.py runtime/test_threads_limits.py \
   runtime/test_specializations.py runtime/test_memory.py execute/test_result_cache.py \
-  execute/test_background.py)
+  execute/test_background.py execute/test_course.py execute/test_course_faults.py)
 
 sanitize: $(VENV)/.test-deps  ## damaged object code, and threads under load, with ASan and TSan
 	$(PY) -m tests.native.make_objects build/sanitize/objects
