@@ -19,6 +19,7 @@ from functools import partial
 from typing import Final, Unpack
 
 from anyshape.base.errors import OptionError
+from anyshape.base.garbage import young_garbage
 from anyshape.base.options import Options, options_from_environment
 from anyshape.codegen.cache import object_cache
 from anyshape.codegen.target import Generator, Setup, Target
@@ -74,8 +75,9 @@ def compile_graph(
     """
     choices = CompileOptions.of(**chosen)
     options = checked_options(options)
-    with nullcontext(progress) if progress else ProgressLine.of(graph.name, options) as line:
-        return _compiled(graph, options, choices, line)
+    line = nullcontext(progress) if progress else ProgressLine.of(graph.name, options)
+    with young_garbage(), line as shown:
+        return _compiled(graph, options, choices, shown)
 
 
 def _compiled(
@@ -159,7 +161,10 @@ class ProgramCompiler:
         plan = schedule(lowered, self.costs, self.donation, pipeline=self.pipeline)
         DebugPrinter(self.options.debug).scheduled(graph.name, plan.kernels)
         unlinked = unlinked_program(plan, bindings, self.jobs)
-        code = self.generator.code(unlinked.sources)
+        try:
+            code = self.generator.code(unlinked.sources)
+        finally:
+            unlinked.weights.wait()  # nobody else reads constants while threads move them
         linked = link(unlinked, code, self.target, self.running)
         native = NativeExecutor(plan, linked, bindings)
         return StepwiseExecutor(native) if self.stepwise else native

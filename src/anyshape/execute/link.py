@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -64,7 +64,6 @@ class UnlinkedProgram:
     bindings: BindingPlan
     words: Words
     weights: Weights
-    constants: tuple[int, ...]
     buffers: tuple[Buffer, ...]
     steps: tuple[Step, ...]
     outputs: tuple[Output, ...]
@@ -78,16 +77,15 @@ class UnlinkedProgram:
 
 
 def unlinked_program(plan: Schedule, bindings: BindingPlan, jobs: int = 1) -> UnlinkedProgram:
-    """Describes a schedule to the runtime, and puts its constants into memory, on up to `jobs`
-    threads."""
-    words, weights = Words(meaning=plan.sums), Weights(plan)
+    """Describes a schedule to the runtime, and begins to put its constants into memory, on up to
+    `jobs` threads: whoever goes on with it waits for them (`Weights.addresses`)."""
+    words, weights = Words(meaning=plan.sums), Weights(plan, jobs)
     kernels = tuple(plan.kernels)
     return UnlinkedProgram(
         plan,
         bindings,
         words,
         weights,
-        weights.addresses(plan.constants, jobs),
         tuple(_buffer(buffer, words) for buffer in plan.buffers),
         _steps(plan, words),
         _outputs(plan, words),
@@ -119,7 +117,7 @@ def link(
         len(made.bindings.steps),
         made.level_2.words.count,
         tuple(_addresses(made.kernels, codes)),
-        made.constants,
+        made.weights.addresses(),
         _inputs(made.plan),
         made.outputs,
         made.buffers,
@@ -150,21 +148,35 @@ class Weights:
 
     A weight is held once: the graph's store lets go of what is packed, and reads the panels. A
     program whose store has the weight in the same form already shares it.
+
+    Many bytes are packed by threads, from the beginning on: NumPy lets others run while it copies,
+    and code is made meanwhile.
     """
 
-    def __init__(self, plan: Schedule) -> None:
+    def __init__(self, plan: Schedule, jobs: int = 1) -> None:
         self.graph = plan.graph.name
         self.store = plan.graph.weights
         self.arrays: list[Array] = []
+        self._addresses = self._begun(plan.constants, jobs)
 
-    def addresses(self, plans: Sequence[ConstantPlan], jobs: int) -> tuple[int, ...]:
-        """Of all constants. NumPy lets other threads run while it copies."""
+    def addresses(self) -> tuple[int, ...]:
+        """Of all constants, when all of them are there."""
+        self.wait()
+        return tuple(each if isinstance(each, int) else each.result() for each in self._addresses)
+
+    def wait(self) -> None:
+        """Until no thread reads or moves a constant any more."""
+        wait(each for each in self._addresses if isinstance(each, Future))
+
+    def _begun(self, plans: Sequence[ConstantPlan], jobs: int) -> list[int | Future[int]]:
         packed = [plan.constant.value.type for plan in plans if plan.packing]
         size = sum(type_.dtype.itemsize * int(type_.size) for type_ in packed)
         if jobs == 1 or size < WORTH_THREADS:
-            return tuple(map(self.address, plans))
-        with ThreadPoolExecutor(min(jobs, MOST_THREADS), "anyshape-pack") as pool:
-            return tuple(pool.map(self.address, plans))
+            return [self.address(plan) for plan in plans]
+        pool = ThreadPoolExecutor(min(jobs, MOST_THREADS), "anyshape-pack")
+        begun: list[int | Future[int]] = [pool.submit(self.address, plan) for plan in plans]
+        pool.shutdown(wait=False)
+        return begun
 
     def address(self, plan: ConstantPlan) -> int:
         value, packing = plan.constant.value, plan.packing

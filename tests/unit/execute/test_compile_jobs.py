@@ -2,12 +2,14 @@
 pack its weights."""
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
 from anyshape.base.options import Options
 from anyshape.codegen.llvm import workers
+from anyshape.codegen.llvm.native import LlvmGenerator
 from anyshape.execute import compile_graph, link
 from anyshape.ir import Builder, Graph, evaluate, parse
 from anyshape.ir.types import f32
@@ -63,3 +65,40 @@ def test_weights_are_packed_by_so_many_threads(monkeypatch: pytest.MonkeyPatch, 
     np.testing.assert_allclose(compiled(x)[0], expected, rtol=1e-4, atol=1e-5)
     assert threads
     assert all(name.startswith("anyshape-pack") for name in threads) == (jobs > 1)
+
+
+def test_code_is_made_while_weights_are_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packing goes on only when code is asked for."""
+    own_pack, own_code, asked = link.pack, LlvmGenerator.code, threading.Event()
+
+    def code(*arguments: Any) -> Any:
+        asked.set()
+        return own_code(*arguments)
+
+    monkeypatch.setattr(link, "WORTH_THREADS", 0)
+    monkeypatch.setattr(link, "pack", lambda *rest: own_pack(*rest) if asked.wait(60) else None)
+    monkeypatch.setattr(LlvmGenerator, "code", code)
+    options = Options(cache_dir=None, compile_jobs=2, calibrate=False)
+    compiled, x = compile_graph(multilayer(), options), np.ones((5, 32), np.float32)
+    np.testing.assert_allclose(compiled(x)[0], evaluate(multilayer(), x)[0], rtol=1e-4, atol=1e-5)
+
+
+def test_a_failure_waits_for_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever gets the error has the weights for itself, and all of them."""
+    own_pack, failing, packed = link.pack, threading.Event(), list[Any]()
+
+    def fail(*_: Any) -> Any:
+        failing.set()
+        raise ZeroDivisionError
+
+    def pack(*arguments: Any) -> Any:
+        failing.wait(60)
+        packed.append(own_pack(*arguments))
+        return packed[-1]
+
+    monkeypatch.setattr(link, "WORTH_THREADS", 0)
+    monkeypatch.setattr(link, "pack", pack)
+    monkeypatch.setattr(LlvmGenerator, "code", fail)
+    with pytest.raises(ZeroDivisionError):
+        compile_graph(multilayer(), Options(cache_dir=None, compile_jobs=2, calibrate=False))
+    assert len(packed) == 4

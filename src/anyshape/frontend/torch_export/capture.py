@@ -14,6 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from anyshape.base.errors import InputError
+from anyshape.base.garbage import young_garbage
 from anyshape.frontend.imported.axes import named_axes
 from anyshape.frontend.imported.call_signature import CallSignature, Parameters
 from anyshape.frontend.imported.example import Example, path_text
@@ -61,7 +62,8 @@ def capture_module(
         check_where(example, named)
     several = branches > 1 and dynamic_shapes is None
     signature = CallSignature(parameters, example)
-    with _failing_as_example(module), SharedTensors(share).of_module(module) as tensors:
+    shared = SharedTensors(share).of_module(module)
+    with young_garbage(), _failing_as_example(module), shared as tensors:
         exporter = Exporter(module, parameters, example, named, several=several)
         capturer = Capturer(exporter, tensors, several=several)
         if dynamic_shapes is not None:

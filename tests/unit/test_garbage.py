@@ -1,0 +1,61 @@
+"""Collections while much is made look at what is made, and at everything afterwards."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Generator
+from weakref import ref
+
+import pytest
+
+from anyshape.base.garbage import young_garbage
+
+
+@pytest.fixture(autouse=True)
+def _nothing_frozen() -> Generator[None]:  # pyright: ignore[reportUnusedFunction]
+    """Tests run with what was there before them frozen."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+class Cycle:
+    def __init__(self) -> None:
+        self.own = self
+
+
+def test_only_young_garbage_is_looked_at() -> None:
+    gc.collect()
+    cycle = Cycle()
+    old = ref(cycle)
+    del cycle
+    with young_garbage():
+        young = ref(Cycle())
+        gc.collect()
+        assert young() is None
+        assert old() is not None
+    gc.collect()
+    assert old() is None
+
+
+def test_the_outermost_ends_it_also_after_an_error() -> None:
+    def fails() -> None:
+        with young_garbage():
+            with young_garbage():
+                pass
+            assert gc.get_freeze_count()
+            raise ValueError("within")
+
+    with pytest.raises(ValueError, match="within"):
+        fails()
+    assert not gc.get_freeze_count()
+
+
+def test_what_the_user_has_frozen_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        with young_garbage():
+            pass
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
