@@ -28,6 +28,7 @@ from anyshape.frontend.imported.program import (
     StateInput,
     StridedResult,
     TensorResult,
+    TruthResult,
     UserInput,
 )
 from anyshape.ir.types import Array
@@ -86,6 +87,8 @@ def _leaf(item: Returned, results: Sequence[Any]) -> Any:
             return int(results[result])
         case FloatResult(result):
             return float(results[result])
+        case TruthResult(result):
+            return bool(results[result])
         case FixedResult(value):
             return value
         case _:

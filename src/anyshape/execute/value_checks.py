@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from anyshape.base.errors import AnyshapeError, IndexRangeError, ZeroDivisorError
+from anyshape.base.errors import (
+    AnyshapeError,
+    IndexRangeError,
+    ModelAssertionError,
+    ZeroDivisorError,
+)
 from anyshape.ir.checks import ValueCheck
 from anyshape.ir.types import Array
 from anyshape.sym import Symbol
@@ -18,6 +23,8 @@ def offence_error(
     """`sizes` are those of the call, as far as they are known without running it."""
     number, flat, element, size = map(int, offence)
     check = checks[number]
+    if check.kind == "assertion":
+        return ModelAssertionError(check.location)
     position = _position(check, flat, sizes)
     if check.kind == "divisor":
         return ZeroDivisorError(check.op, position, check.location)

@@ -8,7 +8,6 @@ that an unnamed dim of the source shows the name it adopted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from anyshape.base.errors import DimError
 from anyshape.base.location import Location
@@ -126,7 +125,7 @@ class Builder:
         adopted = self.scope.adopted()
         bearers = {symbol: n for symbol, n in self._bearers.items() if symbol not in adopted}
         bare = keeping_sizes(Region(params, tuple(results), Facts()), bearers)
-        region = replace(bare, facts=self.scope.freeze(bare.born))
+        region = bare.with_facts(self.scope.freeze(bare.born))
         return substitute_region(region, adopted, self.locations)
 
     def _check_sizes(self, name: str, type_: Type) -> None:

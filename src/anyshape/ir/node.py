@@ -160,10 +160,17 @@ class Region:
         """Symbols mentioned by its parameters and nodes, at any depth."""
         if self._symbols is None:
             params = (type_.symbols for type_ in self.params)
-            nodes = (node.all_symbols for node in self._walk())
+            nodes = (node.all_symbols for node in self._order or self._walk())
             object.__setattr__(self, "_symbols", frozenset[Symbol]().union(*params, *nodes))
         assert self._symbols is not None
         return self._symbols
+
+    def with_facts(self, facts: Facts) -> Region:
+        """The same nodes under other facts: what was found out about the nodes still holds."""
+        new = replace(self, facts=facts)
+        object.__setattr__(new, "_order", self._order)
+        object.__setattr__(new, "_symbols", self._symbols)
+        return new
 
     @property
     def born(self) -> frozenset[Symbol]:

@@ -113,6 +113,20 @@ class ZeroDivisorError(AnyshapeError, ZeroDivisionError):
         )
 
 
+class ModelAssertionError(AnyshapeError, AssertionError):
+    """What a model asserts of its data does not hold in a call."""
+
+    def __init__(self, location: Location | None = None) -> None:
+        super().__init__(location)
+        self.location = location
+
+    def message(self) -> str:
+        return joined(
+            f"the model{at(self.location)} asserts of its data what does not hold in this call",
+            "fix: pass data for which it holds, or change the assertion",
+        )
+
+
 class CapabilityError(AnyshapeError):
     """Something that an executor does not do, whatever the graph."""
 

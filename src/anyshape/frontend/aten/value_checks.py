@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
+
 from anyshape.analysis.integer_ranges import Range
 from anyshape.frontend.aten.calls import Call
-from anyshape.frontend.aten.walk import target_name
+from anyshape.frontend.aten.walk import location_of, target_name
 from anyshape.frontend.builder.checks import check_values
 from anyshape.frontend.builder.integer_ranges import range_of
 from anyshape.frontend.builder.tensor import Tensor
@@ -20,6 +22,8 @@ from anyshape.ir.checks import ValueCheck
 from anyshape.ir.types import Shape
 from anyshape.ops import movement
 from anyshape.sym import Dim, maximum, product
+
+_TAKES_TRUTH = frozenset({"aten.item.default", "aten._local_scalar_dense.default"})
 
 SAME_ELEMENTS = frozenset(
     {movement.reshape, movement.transpose, movement.broadcast, movement.reverse}
@@ -72,6 +76,17 @@ def check_divisor(call: Call, divisor: Tensor, result: Shape) -> None:
     seen = _elements(tracer, divisor)
     check = ValueCheck("divisor", op_name(call), tracer.locate(), seen.shape)
     check_values(seen == 0, Dim.of(1), check, _live(tracer, seen, result))
+
+
+def check_truth(call: Call, truth: Tensor) -> None:
+    """What a model asserts of its data holds. torch places assertions where it likes; the line is
+    the one that took the truth out of a tensor."""
+    node = call.node.args[0]
+    while target_name(node) not in _TAKES_TRUTH and isinstance(node.args[0], torch.fx.Node):
+        node = node.args[0]
+    location = location_of(node) or active().locate()
+    check = ValueCheck("assertion", "assert", location, truth.shape)
+    check_values(~truth, Dim.of(1), check, Dim.of(1))
 
 
 def op_name(call: Call) -> str:

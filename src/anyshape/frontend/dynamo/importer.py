@@ -37,6 +37,7 @@ from anyshape.frontend.imported.program import (
     Source,
     StridedResult,
     TensorResult,
+    TruthResult,
     UserInput,
 )
 from anyshape.frontend.imported.where import check_known as check_axes
@@ -138,6 +139,8 @@ class _Importer:
         return [getattr(node, "meta", {}).get("val") for node in given]
 
     def _returned(self, value: Any, expected: Any) -> Returned:
+        if isinstance(value, Tensor) and isinstance(expected, (bool, torch.SymBool)):
+            return TruthResult(self._result(value))
         if isinstance(value, Tensor):
             return self._tensor(value, expected)
         if isinstance(value, ComplexTensor):

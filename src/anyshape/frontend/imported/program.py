@@ -83,6 +83,13 @@ class FloatResult:
 
 
 @dataclass(frozen=True, slots=True)
+class TruthResult:
+    """A leaf that is a truth which data decide: a result of the graph of rank 0."""
+
+    result: int
+
+
+@dataclass(frozen=True, slots=True)
 class FixedResult:
     """A leaf that every call returns."""
 
@@ -97,7 +104,8 @@ class ComplexResult:
 
 
 Source = UserInput | ComplexInput | SizeInput | StateInput
-Returned = TensorResult | StridedResult | ComplexResult | SizeResult | FloatResult | FixedResult
+Numbers = SizeResult | FloatResult | TruthResult
+Returned = TensorResult | StridedResult | ComplexResult | Numbers | FixedResult
 
 
 @dataclass(frozen=True)

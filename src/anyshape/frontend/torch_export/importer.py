@@ -37,6 +37,7 @@ from anyshape.frontend.imported.program import (
     Source,
     StateInput,
     TensorResult,
+    TruthResult,
     UserInput,
 )
 from anyshape.frontend.torch_export.claims import differing_claims
@@ -236,6 +237,8 @@ class _Importer:
     def _returned(self, value: Any, known: Any) -> Returned:
         if isinstance(value, Tensor) and isinstance(known, (float, torch.SymFloat)):
             return FloatResult(self._result(value))
+        if isinstance(value, Tensor) and isinstance(known, (bool, torch.SymBool)):
+            return TruthResult(self._result(value))
         if isinstance(value, Tensor):
             return TensorResult(self._result(value))
         if isinstance(value, ComplexTensor):

@@ -35,6 +35,7 @@ from anyshape.frontend.torch_export.askers import (
     taking_frame,
     writes_result,
 )
+from anyshape.frontend.torch_export.data_assertions import asserted
 from anyshape.frontend.torch_export.fixing_ops import FixingOp, fixing_op
 from anyshape.frontend.torch_export.guards import Guard
 from anyshape.frontend.torch_export.idle_answers import (
@@ -119,7 +120,13 @@ def _answers(questions: Questions, named: bool, as_at_one: str | None) -> Any:
         if get_ident() != thread or not node._expr.free_symbols:
             return own(self, node, *args, **kwargs)
         known = len(self.replacements)
-        answer = own(self, node, *args, **kwargs)
+        try:
+            answer = own(self, node, *args, **kwargs)
+        except Exception as error:
+            claimed = asserted(error, node, asking_frame())
+            if claimed is None:
+                raise
+            return claimed
         frame = asking_frame() if node.pytype is bool else taking_frame()
         if len(self.replacements) != known:
             chooses = frame is not None and node.pytype is bool

@@ -9,12 +9,22 @@ from typing import Any
 import torch
 
 from anyshape.frontend.aten.calls import TABLE, Call, entry
+from anyshape.frontend.aten.value_checks import check_truth
+from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.item import integer
 from anyshape.frontend.builder.item import item as size_of
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.frontend.imported.conditions import AllOf, Condition, OneOf, negated, require
+from anyshape.frontend.imported.conditions import (
+    AllOf,
+    Condition,
+    OneOf,
+    decided,
+    negated,
+    require,
+)
 from anyshape.frontend.imported.held_sizes import sizes_in
+from anyshape.ir.types import bool_, i64
 from anyshape.sym import Dim, Equal, NotEqual, Origin, maximum, minimum
 
 Integer = int | Dim
@@ -38,19 +48,45 @@ def sym_storage_offset(call: Call, x: Tensor) -> int:
 
 @entry("aten._local_scalar_dense.default", "aten.item.default")
 def item(call: Call, x: Tensor) -> Dim | Tensor:
-    """A float may stay a tensor of rank 0, since only elements depend on it. An integer that data
-    decide is a size that the graph computes."""
-    if x.dtype.is_float:
+    """A float or a truth may stay a tensor of rank 0, since only elements depend on it. An integer
+    that data decide is a size that the graph computes."""
+    if not x.dtype.is_integer:
         return x.reshape(())
     sizes = sizes_in(active().value(x))
-    if sizes is None and x.dtype.is_integer:
-        return size_of(x) if _is_size(call) else integer(x)
     if sizes is None:
-        problem = f"the model's code takes a number out of a tensor of {x.dtype}"
-        fix = "keep it a tensor instead of calling .item() or int(), or compute it from sizes"
-        raise active().refuse(problem, fix)
+        return size_of(x) if _is_size(call) else integer(x)
     (size,) = sizes
     return size
+
+
+@entry("sym_ite")
+def sym_ite(call: Call, truth: Any, one: Integer, other: Integer) -> Dim | Tensor:
+    """One of two numbers. torch compares with 1 and 0 to ask what a truth is that data decide."""
+    if isinstance(truth, Tensor):
+        is_asked = (one, other) == (1, 0) and _is_only_compared(call)
+        return truth if is_asked else Dim.of(other) + (Dim.of(one) - Dim.of(other)) * _number(truth)
+    known = decided(active(), truth)
+    if known is None:
+        fix = "declare the axes so that the condition is known, or choose with torch.cond"
+        raise active().refuse(f"either {one} or {other}, by a condition of sizes", fix)
+    return Dim.of(one if known else other)
+
+
+_COMPARISONS = frozenset({"le", "lt", "ge", "gt", "eq", "ne"})
+
+
+def _is_only_compared(call: Call) -> bool:
+    return all(getattr(user.target, "__name__", "") in _COMPARISONS for user in call.node.users)
+
+
+def _number(truth: Tensor) -> Dim:
+    """1 or 0, as a size that the graph computes."""
+    return size_of(cast_to(truth, i64))
+
+
+def _condition(truth: Any) -> Any:
+    """A truth that data decide as a condition of a size that the graph computes."""
+    return Equal(_number(truth), Dim.of(1)) if isinstance(truth, Tensor) else truth
 
 
 def _is_size(call: Call) -> bool:
@@ -80,30 +116,49 @@ def _function(name: str) -> Callable[..., Any]:
     return apply
 
 
-for _name in ("add", "sub", "mul", "neg", "le", "lt", "ge", "gt"):
+def _comparison(name: str) -> Callable[..., Any]:
+    """One of Python's own operators, also on a truth that data decide, which is 1 or 0."""
+    function: Callable[..., Any] = getattr(operator, name)
+
+    def apply(call: Call, x: Integer | Tensor, y: Integer) -> Any:
+        if not isinstance(x, Tensor) or x.dtype != bool_:
+            return function(x, y)
+        if_false, if_true = (bool(function(number, y)) for number in (0, 1))
+        return if_true if if_false == if_true else (x if if_true else ~x)
+
+    return apply
+
+
+for _name in ("add", "sub", "mul", "neg"):
     TABLE[_name] = _function(_name)
+for _name in ("le", "lt", "ge", "gt"):
+    TABLE[_name] = _comparison(_name)
 
 
 @entry("eq")
-def equal(call: Call, x: Integer, y: Integer) -> Condition:
+def equal(call: Call, x: Integer | Tensor, y: Integer) -> Condition | Tensor:
+    if isinstance(x, Tensor):
+        return _comparison("eq")(call, x, y)
     return Equal(Dim.of(x), Dim.of(y))
 
 
 @entry("ne")
-def not_equal(call: Call, x: Integer, y: Integer) -> Condition:
+def not_equal(call: Call, x: Integer | Tensor, y: Integer) -> Condition | Tensor:
+    if isinstance(x, Tensor):
+        return _comparison("ne")(call, x, y)
     return NotEqual(Dim.of(x), Dim.of(y))
 
 
 @entry("sym_not")
-def sym_not(call: Call, condition: Condition) -> Condition:
-    return negated(condition)
+def sym_not(call: Call, condition: Any) -> Condition | Tensor:
+    return ~condition if isinstance(condition, Tensor) else negated(condition)
 
 
 @entry("and_")
 def both(call: Call, x: Any, y: Any) -> Condition | Dim:
     """Of two truths, or of a size and the mask of its last bits: `n & 7`."""
     if not isinstance(x, Dim) and not isinstance(y, Dim):
-        return AllOf((x, y))
+        return AllOf((_condition(x), _condition(y)))
     size, mask = (x, y) if isinstance(x, Dim) else (y, x)
     bits = _constant(mask)
     if bits is None or bits < 0 or bits & (bits + 1):
@@ -115,7 +170,7 @@ def both(call: Call, x: Any, y: Any) -> Condition | Dim:
 def either(call: Call, x: Any, y: Any) -> Condition:
     if isinstance(x, Dim) or isinstance(y, Dim):
         raise active().refuse(f"{x} | {y}", "compute with sizes by +, -, *, // and %")
-    return OneOf((x, y))
+    return OneOf((_condition(x), _condition(y)))
 
 
 @entry("lshift")
@@ -171,9 +226,12 @@ def smaller(left: Dim, right: Dim) -> Dim:
 
 
 @entry("aten._assert_scalar.default")
-def assert_scalar(call: Call, condition: Condition, message: str = "") -> None:
+def assert_scalar(call: Call, condition: Any, message: str = "") -> None:
     """A requirement: proven now, or checked when it runs."""
-    require(active(), condition, "the model asserts it")
+    if isinstance(condition, Tensor):
+        check_truth(call, condition)
+    else:
+        require(active(), condition, "the model asserts it")
 
 
 @entry("aten._assert_tensor_metadata.default")
