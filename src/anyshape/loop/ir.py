@@ -281,7 +281,9 @@ class Multiply:
     made in its dtype, in any order. The columns of rhs are next to each other in memory, or else
     both matrices are runs along k. Nothing outside the two is read; a *padded* rhs has as many
     columns as the tile, wanted or not. A product that is *added* is added to what the tile holds,
-    for which the columns of rhs have to be next to each other.
+    for which the columns of rhs have to be next to each other. What is `ahead` elements behind each
+    row of rhs is likely to be multiplied soon, and may be fetched into a cache; nothing needs to be
+    there.
     """
 
     tile: Buffer
@@ -292,6 +294,7 @@ class Multiply:
     depth: Dim
     padded: bool = False
     added: bool = False
+    ahead: int = 0
 
     @property
     def dims(self) -> tuple[Dim, ...]:

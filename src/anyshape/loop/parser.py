@@ -246,7 +246,16 @@ class _Parser(ScalarParser):
         rhs = self._matrix()
         padded = self.cursor.accept("padded") is not None
         self.cursor.expect("over")
-        return Multiply(target, lhs, rhs, rows, columns, read_dim(self.cursor), padded, added)
+        sizes = rows, columns, read_dim(self.cursor)
+        ahead = self._ahead() if self.cursor.accept("ahead") else 0
+        return Multiply(target, lhs, rhs, *sizes, padded, added, ahead)
+
+    def _ahead(self) -> int:
+        start = self.cursor.peek()
+        elements = read_dim(self.cursor).constant
+        if elements is None:
+            self.cursor.fail("what is fetched is a number of elements ahead", "'ahead 64'", start)
+        return elements
 
     def _matrix(self) -> Matrix:
         start = self.cursor.peek()

@@ -109,10 +109,10 @@ def _lines(statement: Statement) -> Iterator[str]:
             yield from _for_lines(statement)
         case Copy(target, source, rows, columns):
             yield f"{_corner(target, rows, columns)} = {_matrix(source)}"
-        case Multiply(tile, lhs, rhs, rows, columns, depth, padded, added):
+        case Multiply(tile, lhs, rhs, rows, columns, depth, padded, added, ahead):
             product = f"{_matrix(lhs)} @ {_matrix(rhs)}{' padded' if padded else ''}"
-            sign = "+=" if added else "="
-            yield f"{_corner(tile, rows, columns)} {sign} {product} over {depth}"
+            sign, fetched = "+=" if added else "=", f" ahead {ahead}" if ahead else ""
+            yield f"{_corner(tile, rows, columns)} {sign} {product} over {depth}{fetched}"
         case Prepare(keys, body):
             yield f"prepare{' for ' if keys else ''}{', '.join(map(str, keys))} {{"
             yield from (INDENT + line for inner in body for line in _lines(inner))

@@ -48,10 +48,10 @@ def map_statement(statement: Statement, dims: Mapping[Symbol, Dim], access: Acce
         case Copy(target, source, rows, columns):
             sizes = (dim.substitute(dims) for dim in (rows, columns))
             return Copy(target, source.substitute(dims), *sizes)
-        case Multiply(tile, lhs, rhs, rows, columns, depth, padded, added):
+        case Multiply(tile, lhs, rhs, rows, columns, depth, padded, added, ahead):
             sides = lhs.substitute(dims), rhs.substitute(dims)
             sizes = (dim.substitute(dims) for dim in (rows, columns, depth))
-            return Multiply(tile, *sides, *sizes, padded=padded, added=added)
+            return Multiply(tile, *sides, *sizes, padded=padded, added=added, ahead=ahead)
         case Prepare(keys, body):
             return Prepare(keys, tuple(map_statement(item, dims, access) for item in body))
         case _:

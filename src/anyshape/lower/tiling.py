@@ -32,6 +32,9 @@ class Caches:
     panels: int = 256 << 10
     """Bytes of panels that stay in the second level, beside rows and results."""
 
+    far: int = 4 << 20
+    """Bytes of panels from which on few of them are in the second level when they are needed."""
+
     keys: int = 192
     """Keys of attention that stay there with their scores and values."""
 

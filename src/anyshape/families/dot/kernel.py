@@ -22,10 +22,10 @@ from collections.abc import Mapping, Sequence
 from anyshape.analysis.matrix_sides import Side
 from anyshape.families.dot.epilogue import TilePlace, surroundings
 from anyshape.families.dot.match import Panels, param_of
-from anyshape.families.dot.plan import TASK, TILE, MatrixPlan, flat
+from anyshape.families.dot.plan import TASK, MatrixPlan, flat
 from anyshape.families.dot.prologue import OperandPlace
 from anyshape.ir.node import Region
-from anyshape.loop import Buffer, Copy, For, Kernel, Matrix, Multiply, Prepare, Span, Statement
+from anyshape.loop import Buffer, Copy, Kernel, Matrix, Multiply, Prepare, Span, Statement
 from anyshape.loop.merge import flat_buffer
 from anyshape.lower.movement import linear
 from anyshape.sym import Dim, Facts, Symbol, product
@@ -42,16 +42,15 @@ def matrix_kernel(
     sizes: tuple[Symbol, ...],
 ) -> Kernel:
     """The kernel of a region that has the form of the plan."""
-    tile = TilePlace(
-        plan.sums, plan.batch, plan.first_row, plan.rows, plan.first_column, plan.columns, plan.span
-    )
+    columns = plan.first_column, plan.columns, plan.span
+    tile = TilePlace(plan.sums, plan.batch, plan.first_row, plan.tiles.rows, *columns)
     around = surroundings(region, plan.form, tile, inputs, outputs, facts, OperandPlace.of(plan))
     buffers = {b.name: around.views.get(b.name, flat_buffer(b)) for b in (*inputs, *outputs)}
     if plan.form.panels is Panels.STORED:
         name = inputs[param_of(plan.form.columns)].name
         buffers[name] = flat(buffers[name], _stored_size(plan))
     copies, multiply = _product(plan, inputs, buffers)
-    tiles = (*copies, For(TILE, plan.tiles, (multiply, *around.after)))
+    tiles = (*copies, *plan.tiles.loop((multiply, *around.after)))
     if plan.run is not None:
         tiles = (plan.run.loop((*plan.parts_of_run, *tiles)),)
     before = (Prepare(plan.keys, around.before),) if around.before else ()
@@ -69,7 +68,7 @@ def _product(
     if plan.block_copy is None:
         lhs = _rows(plan, _buffer_of(form.rows, inputs, buffers), plan.first_row)
     else:
-        lhs = Matrix.whole(plan.block_copy, plan.first_row - plan.first_of_block)
+        lhs = Matrix.whole(plan.block_copy, plan.tiles.first)
         if not form.rows_computed:
             source = _rows(plan, _buffer_of(form.rows, inputs, buffers), plan.first_of_block)
             copies.append(Copy(plan.block_copy, source, plan.rows_of_block, plan.depth))
@@ -81,7 +80,8 @@ def _product(
             source = _panel(plan, _buffer_of(form.columns, inputs, buffers))
             copies.append(Copy(plan.panel_copy, source, plan.depth, plan.columns))
     padded = form.panels in (Panels.STORED, Panels.COPIED, Panels.COMPUTED)
-    return copies, Multiply(plan.sums, lhs, rhs, plan.rows, plan.multiplied, plan.depth, padded)
+    sizes = plan.tiles.rows, plan.multiplied, plan.depth
+    return copies, Multiply(plan.sums, lhs, rhs, *sizes, padded, ahead=plan.ahead)
 
 
 def _buffer_of(side: Side, inputs: Sequence[Buffer], buffers: Buffers) -> Buffer:

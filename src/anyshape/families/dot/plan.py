@@ -1,7 +1,7 @@
 """A matrix product divided into tasks, panels and register tiles.
 
     task: a block of rows times one panel of columns
-      tile r of the block: `rows` rows from `first_row` on
+      tile r of the block: some rows from `first_row` on
 
 A task that computes an operand has several panels, or several blocks (`matrix_run.py`). All of it
 is arithmetic on sizes; what the tasks do is in `matrix.py`.
@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 from anyshape.analysis.matrix_sides import Side
 from anyshape.families.dot.match import MatmulMatch, Panels
 from anyshape.families.dot.task_runs import RUN, RUNS, Run
+from anyshape.families.dot.tiles import Tiles
 from anyshape.ir.types import DType, Shape, f32, i32
 from anyshape.loop import Bind, Buffer, Number
+from anyshape.loop.ir import CACHE_LINE
 from anyshape.loop.printer import row_major
 from anyshape.lower.movement import delinear
 from anyshape.lower.packing import Packing
@@ -23,7 +25,7 @@ from anyshape.lower.tiling import Tiling
 from anyshape.ops.known import DOT
 from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum, product
 
-TASK, PANEL, BLOCK, TILE = (Symbol(name) for name in ("t", "p", "b", "r"))
+TASK, PANEL, BLOCK = (Symbol(name) for name in ("t", "p", "b"))
 HEIGHT, WIDTH, ROW, COLUMN, DEPTH = (Symbol(name) for name in ("h", "w", "i", "j", "k"))
 FIRST_OF_DEPTH, DEPTH_OF_PART = Symbol("fd"), Symbol("nd")
 SUMS = "sums"
@@ -80,11 +82,33 @@ class MatrixPlan:
         """
         if self.form.panels in (Panels.COPIED, Panels.COMPUTED) or self.form.rows_computed:
             return False
+        size = self._bytes_of_panels
+        few = size is not None and size <= self.tiling.caches.panels
+        return few and self.form.dot.op is DOT
+
+    @property
+    def _bytes_of_panels(self) -> int | None:
+        """Of all panels of one product, if that is known."""
         columns = self.form.column_count * self.form.columns_for_each
         elements = (self.form.depth * columns).constant
-        most = self.tiling.caches.panels
-        few = elements is not None and elements * self.total.itemsize <= most
-        return few and self.form.dot.op is DOT
+        return None if elements is None else elements * self.total.itemsize
+
+    @property
+    def ahead(self) -> int:
+        """How far the next panel is, if it is fetched while this one is multiplied.
+
+        Panels of large constants come from beyond the second level. The first tile of a task would
+        wait for each line of its panel, and the others would leave memory idle. Two panels must
+        fit the second level. A step of wider panels has several lines: these are read so long
+        that the CPU's own guesses suffice, and fetching them was measured to be no gain.
+        """
+        size, depth, caches = self._bytes_of_panels, self.form.depth.constant, self.tiling.caches
+        if size is None or depth is None or self.form.panels is not Panels.STORED:
+            return 0
+        step = self.width * self.total.itemsize
+        fits = step <= CACHE_LINE and depth * step <= caches.panels
+        is_far = size >= caches.far and self.form.dot.op is DOT
+        return depth * self.width if fits and is_far else 0
 
     @property
     def batches(self) -> Shape:
@@ -198,18 +222,14 @@ class MatrixPlan:
         return Dim.of(HEIGHT)
 
     @property
-    def tiles(self) -> Dim:
+    def tiles(self) -> Tiles:
         """Register tiles of a task."""
-        return ceildiv(self.rows_of_block, self.tiling.rows)
+        return Tiles.of(self.rows_of_block, self.tiling, self.form.depth)
 
     @property
     def first_row(self) -> Dim:
-        return self.first_of_block + Dim.of(TILE) * self.tiling.rows
-
-    @property
-    def rows(self) -> Dim:
-        """Of this tile."""
-        return minimum(self.tiling.rows, self.rows_of_block - Dim.of(TILE) * self.tiling.rows)
+        """Of a tile."""
+        return self.first_of_block + self.tiles.first
 
     @property
     def panel(self) -> Dim:

@@ -22,7 +22,8 @@ from typing import Final
 from anyshape.families.dot.epilogue import TilePlace, surroundings
 from anyshape.families.dot.kernel import stored_panel
 from anyshape.families.dot.match import MatmulMatch, Panels, param_of
-from anyshape.families.dot.plan import TASK, TILE, MatrixPlan, flat
+from anyshape.families.dot.plan import TASK, MatrixPlan, flat
+from anyshape.families.dot.tiles import Tiles
 from anyshape.ir.node import Region
 from anyshape.ir.types import i64
 from anyshape.loop import (
@@ -72,21 +73,16 @@ class GroupedPlan:
     @property
     def row_of_block(self) -> Dim:
         """The first one of this tile within its block."""
-        return Dim.of(FIRST) + Dim.of(TILE) * self.product.tiling.rows
+        return Dim.of(FIRST) + self.tiles.first
 
     @property
     def first_row(self) -> Dim:
         return self.product.first_of_block + self.row_of_block
 
     @property
-    def rows(self) -> Dim:
-        left = Dim.of(COUNT) - Dim.of(TILE) * self.product.tiling.rows
-        return minimum(self.product.tiling.rows, left)
-
-    @property
-    def tiles(self) -> Dim:
+    def tiles(self) -> Tiles:
         """Of a group in a block."""
-        return ceildiv(Dim.of(COUNT), self.product.tiling.rows)
+        return Tiles.of(Dim.of(COUNT), self.product.tiling, self.form.depth)
 
     @property
     def depth_of_group(self) -> Bind:
@@ -154,7 +150,7 @@ def grouped_kernel(
     """The kernel of a region with one grouped dot."""
     whole = plan.product
     columns = whole.first_column, whole.columns, whole.span
-    tile = TilePlace(whole.sums, (), plan.first_row, plan.rows, *columns)
+    tile = TilePlace(whole.sums, (), plan.first_row, plan.tiles.rows, *columns)
     around = surroundings(region, plan.form, tile, inputs, outputs, facts)
     buffers = {b.name: around.views.get(b.name, flat_buffer(b)) for b in (*inputs, *outputs)}
     x, weights, offsets = (
@@ -167,9 +163,10 @@ def grouped_kernel(
     copies, lhs = _rows(plan, buffers[x])
     padded = plan.form.panels is Panels.STORED
     panel = _panel(plan, buffers[weights])
-    multiply = Multiply(whole.sums, lhs, panel, plan.rows, whole.multiplied, Dim.of(DEPTH), padded)
-    tiles = For(TILE, plan.tiles, (multiply, *around.after))
-    group = (*plan.rows_of_group(buffers[offsets]), plan.depth_of_group, tiles)
+    sizes_of_tile = plan.tiles.rows, whole.multiplied, Dim.of(DEPTH)
+    multiply = Multiply(whole.sums, lhs, panel, *sizes_of_tile, padded)
+    tiles = plan.tiles.loop((multiply, *around.after))
+    group = (*plan.rows_of_group(buffers[offsets]), plan.depth_of_group, *tiles)
     groups = _groups(plan, group, buffers[offsets])
     scratch = tuple(filter(None, (whole.sums, whole.block_copy)))
     body = (*whole.parts_of_task, *copies, groups)

@@ -53,6 +53,12 @@ def first_lanes(b: Builder, lanes: int, count: Value) -> Value:
     return b.icmp_signed("<", lane_numbers(I32, lanes), splat(b, b.trunc(few, I32), lanes))
 
 
+def prefetch(b: Builder, address: Value) -> None:
+    """Brings a line of memory into the second-level cache; no address is wrong."""
+    read, second_level, data = (ir.Constant(I32, choice) for choice in (0, 2, 1))
+    call(b, "llvm.prefetch", (POINTER,), ir.VoidType(), address, read, second_level, data)
+
+
 def masked_load(b: Builder, kind: Type, address: Value, align: int, mask: Value) -> Value:
     """Lanes outside the mask are not touched in memory, and are zero."""
     args = (address, ir.Constant(I32, align), mask, zero(kind))

@@ -63,8 +63,8 @@ def _largest(frame: Frame, product: Multiply) -> RegisterTile:
     lanes = frame.unit.isa.vector_bits // register_bits(total)
     assert columns % lanes == 0, "tiles are made of whole vectors"
     size = rows, columns // lanes, lanes, columns
-    deep, added = _is_deep(frame, product), product.added
-    return RegisterTile(*size, *operands, total, deep=deep, added=added)
+    tile = RegisterTile(*size, *operands, total, deep=_is_deep(frame, product))
+    return replace(tile, added=product.added, ahead=product.ahead)
 
 
 def _is_deep(frame: Frame, product: Multiply) -> bool:

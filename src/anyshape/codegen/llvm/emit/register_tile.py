@@ -25,6 +25,7 @@ from anyshape.codegen.llvm.emit.intrinsics import (
     first_lanes,
     masked_load,
     multiply_add,
+    prefetch,
     splat,
     zero,
 )
@@ -46,6 +47,7 @@ from anyshape.codegen.llvm.math.boundary import (
     ir,
 )
 from anyshape.ir.types import DType
+from anyshape.loop.ir import CACHE_LINE
 
 ARGUMENTS = (POINTER, I64, I64, POINTER, I64, POINTER, I64, I64)
 
@@ -71,10 +73,12 @@ class RegisterTile:
     masked: bool = False
     deep: bool = False  # sums of more than one block of the depth
     added: bool = False  # to what the tile holds
+    ahead: int = 0  # elements behind those of rhs that are fetched meanwhile
 
     @property
     def name(self) -> str:
         kind = "_masked" * self.masked + "_deep" * self.deep + "_added" * self.added
+        kind += f"_ahead{self.ahead}" if self.ahead else ""
         size = f"{self.rows}x{self.vectors * self.lanes}of{self.pitch}"
         return f"tile_{size}_{self.lhs}_{self.rhs}_{self.total}{kind}"
 
@@ -157,6 +161,7 @@ class _Step:
 
     def _products(self, offset: Value, panel: Value, sums: list[Value]) -> list[Value]:
         """Row by row: the numbers of lhs need one register in turn."""
+        self._fetch(panel)
         weights = [self._weights(panel, vector) for vector in range(self.tile.vectors)]
         totals: list[Value] = []
         for row in self.rows:
@@ -164,6 +169,13 @@ class _Step:
             for weight in weights:
                 totals.append(self._added(sums[len(totals)], x, weight))
         return totals
+
+    def _fetch(self, panel: Value) -> None:
+        """What comes next, into the second level: the first does not have room for it."""
+        line = CACHE_LINE // self.tile.rhs.itemsize
+        for place in range(0, self.tile.vectors * self.tile.lanes * bool(self.tile.ahead), line):
+            fetched = number(self.tile.ahead + place)
+            prefetch(self.b, element_address(self.b, panel, self.rhs_element, fetched))
 
     def _added(self, total: Value, x: Value, weight: Value) -> Value:
         if self.tile.total.is_float:
