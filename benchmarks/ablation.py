@@ -28,7 +28,7 @@ LOSS = 0.97
 PASSES = (
     "refine", "constants", "attention", "causal-masks", "row-products", "narrowing",
     "sibling-products", "sibling-maps", "slices-last", "reshapes-last", "reshapes-first",
-    "columns-last", "fuse", "pipeline",
+    "columns-last", "fuse", "several-results", "pipeline",
 )  # fmt: skip
 LEAST = 2e-3
 """Seconds that a turn takes, at least."""

@@ -37,6 +37,7 @@ from anyshape.passes.reshapes_first import ReshapesFirst
 from anyshape.passes.reshapes_last import ReshapesLast
 from anyshape.passes.row_products import RowProducts
 from anyshape.passes.segments import Segments
+from anyshape.passes.several_results import SeveralResults
 from anyshape.passes.share_kernels import ShareKernels
 from anyshape.passes.shared_heads import SharedHeads
 from anyshape.passes.sibling_maps import SiblingMaps
@@ -54,6 +55,7 @@ KERNELS: Final[tuple[Pass, ...]] = (
     Fuse(),  # then what is computed together
     SingleKernels(),  # every other op is a kernel too
     LongTasks(),  # kernels whose loops may be long, now that it is plain what they compute
+    SeveralResults(),  # behind these, which know kernels with one result
     ShareKernels(),  # last, as nothing changes kernels any more: many that differ in numbers only
 )
 """What makes kernels: of the graph, and of the regions of its host nodes."""
