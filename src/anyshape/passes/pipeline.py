@@ -84,6 +84,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     CausalMasks(),  # attention whose mask need not be made
     SharedHeads(),  # attention in the form that kernels do best, now that it is plain to see
     Narrowing(),  # slices meet products and attention in their final form
+    Fold(),  # parts of constants, which are all that is left of some
     GrowingAxesFirst(),  # before kernels: what it transposes is what they read
     Append(),  # before fusion: what is appended becomes a kernel's own result
     SiblingProducts(),  # behind those that make fewer rows of some, or a place for others
