@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 from anyshape.analysis.constants import is_number
 from anyshape.ir.attrs import NO_ATTRS
-from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, lookup
+from anyshape.ir.opdef import lookup
+from anyshape.passes.assembler import Assembler
 from anyshape.passes.fuse_groups import Group, Grouping
 from anyshape.passes.infra import PassContext
 from anyshape.passes.native_forms import has_kernel, is_alone
-from anyshape.sym import FactScope
 
 
 @dataclass(frozen=True)
@@ -41,35 +40,22 @@ class SingleKernels:
         return _Assembler(graph, groups).graph() if groups else graph
 
 
-class _Assembler:
+class _Assembler(Assembler):
     """Builds the graph again with one node for each group."""
 
     def __init__(self, graph: Graph, groups: dict[Node, Group]) -> None:
-        self.old = graph
+        super().__init__(graph)
         self.groups = groups
-        scope = FactScope.of(graph.facts, distinct_names=False)
-        self.builder = Builder(scope, graph.weights, graph.locations)
-        self.values: dict[Value, Value] = {}
 
     def graph(self) -> Graph:
-        for type_ in self.old.body.params:
-            self.builder.param(type_)
+        self.begin()
         for node in self.old.nodes():
             group = self.groups.get(node)
             if group is None:
-                self._keep(node)
+                self.keep(node)
             elif group.root is node:
                 self._fuse(group)
-        results = [self.values[value] for value in self.old.results]
-        return self.old.with_body(self.builder.region(results))
-
-    def _keep(self, node: Node) -> None:
-        new = node
-        if node.op is not PARAM:
-            operands = [self.values[value] for value in node.operands]
-            self.builder.location = self.old.locations.of(node)
-            new = self.builder.node(node.op, operands, node.attrs, node.regions, node.late)
-        self.values.update(zip(node.results, new.results, strict=True))
+        return self.end()
 
     def _fuse(self, group: Group) -> None:
         inside = set(group.nodes)

@@ -30,12 +30,7 @@ from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, Trait, param_index
 from anyshape.ir.rewrite import Refusal
 from anyshape.ops.known import BROADCAST
-
-MOST_OPS: Final = 64
-"""Of a kernel, as fusion has it."""
-
-MOST_REDUCTIONS: Final = 8
-"""Loops over a row, likewise."""
+from anyshape.passes.fuse_groups import MOST_OPS, MOST_REDUCTIONS
 
 KEPT: Final = 8
 """What a value costs at most for each further loop, since it may be kept."""

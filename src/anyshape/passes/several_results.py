@@ -22,9 +22,9 @@ from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, param_index
 from anyshape.ir.rewrite import Decision
 from anyshape.ops.known import KERNEL
+from anyshape.passes.assembler import Assembler
 from anyshape.passes.infra import PassContext
 from anyshape.passes.joint_kernels import Pair, objection_to_joining
-from anyshape.sym import FactScope
 
 
 @dataclass(frozen=True)
@@ -67,35 +67,22 @@ def _pairs(graph: Graph) -> Iterator[Pair]:
             yield Pair(node, first)
 
 
-class _Assembler:
+class _Assembler(Assembler):
     """Builds the graph again with one node for each pair, in the place of the reader."""
 
     def __init__(self, graph: Graph) -> None:
-        self.old = graph
+        super().__init__(graph)
         self.pairs: dict[Node, Pair] = {}  # by reader
-        scope = FactScope.of(graph.facts, distinct_names=False)
-        self.builder = Builder(scope, graph.weights, graph.locations)
-        self.values: dict[Value, Value] = {}
 
     def graph(self) -> Graph:
-        for type_ in self.old.body.params:
-            self.builder.param(type_)
+        self.begin()
         makers = {pair.maker for pair in self.pairs.values()}
         for node in self.old.nodes():
             if node in self.pairs:
                 self._join(self.pairs[node])
             elif node not in makers:
-                self._keep(node)
-        results = [self.values[value] for value in self.old.results]
-        return self.old.with_body(self.builder.region(results))
-
-    def _keep(self, node: Node) -> None:
-        new = node
-        if node.op is not PARAM:
-            operands = [self.values[value] for value in node.operands]
-            self.builder.location = self.old.locations.of(node)
-            new = self.builder.node(node.op, operands, node.attrs, node.regions, node.late)
-        self.values.update(zip(node.results, new.results, strict=True))
+                self.keep(node)
+        return self.end()
 
     def _join(self, pair: Pair) -> None:
         operands, region = self.joined(pair)
