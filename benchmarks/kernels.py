@@ -1,4 +1,4 @@
-"""Single kernels: products, their epilogues, elementwise, rows and attention.
+"""Single kernels: products, their epilogues, elementwise, rows, attention, layers of vision.
 
     python -m benchmarks.kernels [--quick] [--only TEXT] [--without ENGINE ...]
 
@@ -14,7 +14,7 @@ from benchmarks.harness.engines import EngineName
 from benchmarks.harness.report import Row, Table, at_least, at_most, microseconds, number
 from benchmarks.harness.session import Session
 from benchmarks.harness.turns import OURS, Case, Contender, Measured, race
-from benchmarks.workloads import Attention, Dense, FiveOps, Rows
+from benchmarks.workloads import Attention, Dense, FiveOps, Images, Rows, SegmentSums
 
 # --- products -------------------------------------------------------------------------------------
 
@@ -146,6 +146,48 @@ def attention(session: Session, title: str) -> None:
     against_torch(session, title, cases, 1.0)
 
 
+# --- images and segments --------------------------------------------------------------------------
+
+MODULE_ENGINES: tuple[EngineName, ...] = ("anyshape", "torch", "onnxruntime", "openvino")
+IMAGES = ({"batch": 1, "height": 57, "width": 43}, {"batch": 8, "height": 112, "width": 112})
+SEGMENT_ROWS = (1000, 100_000)
+
+
+def image_ops(session: Session, title: str) -> None:
+    """Layers of vision models on 64 channels."""
+    cases = [
+        race(f"{op}, {_sizes(image)}", Images(op, 64), image, MODULE_ENGINES, 2)
+        for op in ("max pool", "average pool", "bilinear, twice", "group norm", "batch norm")
+        for image in IMAGES
+    ]
+    against_the_best(session, title, cases, 0.9)
+
+
+def segment_sums(session: Session, title: str) -> None:
+    """Rows of 64 added up by segment, of which there are 1024."""
+    cases = [
+        race(f"{rows} rows", SegmentSums(1024, 64), {"rows": rows}, MODULE_ENGINES[:3], 2)
+        for rows in SEGMENT_ROWS
+    ]
+    against_the_best(session, title, cases, 1.0)
+
+
+def _sizes(binding: dict[str, int]) -> str:
+    return " × ".join(map(str, binding.values()))
+
+
+def against_the_best(session: Session, title: str, cases: Sequence[Case], limit: float) -> None:
+    engines = session.taking_part(MODULE_ENGINES)
+    rows: list[Row] = []
+    for one in session.measure(title, cases):
+        ratio = one.best(OURS) / one.best_peer
+        taking_part = {contender.label for contender in one.case.contenders}
+        cells = (microseconds(one.best(e)) if e in taking_part else "" for e in engines)
+        verdict = at_most(ratio, limit)
+        rows.append(Row(one.case.label, tuple(cells), number(ratio), f"≤ {limit}", verdict))
+    session.show(Table(title, engines, tuple(rows), "ratio"))
+
+
 def against_torch(session: Session, title: str, cases: Sequence[Case], limit: float) -> None:
     rows: list[Row] = []
     for one in session.measure(title, cases):
@@ -163,6 +205,8 @@ TABLES = {
     "five elementwise ops with two broadcasts, µs": five_ops,
     "rows of [4096, 768], µs": row_ops,
     "attention, 12 heads of 64, µs": attention,
+    "images of 64 channels, µs": image_ops,
+    "sums of segments, µs": segment_sums,
 }
 
 

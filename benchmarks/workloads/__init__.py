@@ -7,6 +7,7 @@ from benchmarks.workloads.dense import Dense
 from benchmarks.workloads.elementwise import Add, FiveOps
 from benchmarks.workloads.encoder import Encoder
 from benchmarks.workloads.gpt2 import Gpt2, Gpt2Steps
+from benchmarks.workloads.images import Images, SegmentSums
 from benchmarks.workloads.minilm import MiniLm
 from benchmarks.workloads.mlp import Mlp
 from benchmarks.workloads.moe import Moe
@@ -22,8 +23,10 @@ __all__ = [
     "FiveOps",
     "Gpt2",
     "Gpt2Steps",
+    "Images",
     "MiniLm",
     "Mlp",
     "Moe",
     "Rows",
+    "SegmentSums",
 ]

@@ -77,3 +77,14 @@ class DeepSeekLayer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.block(x.unsqueeze(0)).squeeze(0)
+
+
+class Segments(nn.Module):
+    """Rows added up by the segment that each belongs to."""
+
+    def __init__(self, segments: int, width: int) -> None:
+        super().__init__()
+        self.shape = (segments, width)
+
+    def forward(self, x: Tensor, segment: Tensor) -> Tensor:
+        return torch.zeros(self.shape).index_add(0, segment, x)

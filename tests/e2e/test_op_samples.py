@@ -16,7 +16,7 @@ SAMPLE = (
     "slice_scatter", "masked_scatter", "native_layer_norm", "native_group_norm", "gather",
     "nn.functional.max_pool2d", "nn.functional.avg_pool2d", "nn.functional.adaptive_avg_pool2d",
     "nn.functional.interpolate.bilinear", "nn.functional.interpolate.nearest", "baddbmm",
-    "fft.rfft",
+    "fft.rfft", "nansum", "index_add",
 )  # fmt: skip
 
 

@@ -135,7 +135,8 @@ class _Move:
             if moved is None:
                 return None
             operands.append(moved)
-        return self.builder.node(node.op, operands, node.attrs).result()
+        made = self.builder.node(node.op, operands, node.attrs).result()
+        return made if made.tensor.shape == shape else None  # numbers alone have no shape to take
 
     def _operand(self, value: Value, shape: Shape) -> Value | None:
         if value.tensor.shape == shape:

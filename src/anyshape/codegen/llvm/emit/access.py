@@ -4,7 +4,7 @@
     does not depend on it          scalar, in front of the loop  lane by lane, the last stays
     slope 1                        vector                        vector
     slope -1                       vector, lanes reversed        lane by lane
-    slope 2, no mask               two vectors, every other lane scatter
+    slope 2                        two vectors, every other lane scatter
     other, or not linear           gather                        scatter
 
 Under a mask nothing outside is touched: vectors use masked instructions; scalars, and vectors whose
@@ -132,16 +132,21 @@ def _gather(frame: Frame, place: _Place, offset: Dim, mask: Lanes | None, part: 
 def _load_every_other(
     frame: Frame, place: _Place, offset: Dim, mask: Lanes | None, part: int
 ) -> Value:
-    """From the first element to the last, and none behind it: the second vector overlaps the first
-    by one element."""
-    if mask is not None and not mask.uniform:
-        return _gather(frame, place, offset, mask, part)
+    """From the first element to the last, and none behind it: the second vector begins where the
+    first ends. Under a mask, elements between lanes are not touched."""
     b, lanes = place.b, place.lanes
     address = _vector_address(frame, place, offset, part)
-    if mask is not None:
+    if mask is not None and mask.uniform:
         address = _safe(frame, place.scope, address, mask.scalar, 2 * lanes)
     behind = intrinsics.element_address(b, address, place.element, number(lanes - 1))
-    halves = (b.load(each, typ=place.vector, align=place.align) for each in (address, behind))
+    if mask is None or mask.uniform:
+        halves = [b.load(each, typ=place.vector, align=place.align) for each in (address, behind)]
+    else:
+        masks = intrinsics.masks_of_every_other(b, mask.parts[part])
+        places = zip((address, behind), masks, strict=True)
+        halves = [
+            intrinsics.masked_load(b, place.vector, each, place.align, own) for each, own in places
+        ]
     return intrinsics.every_other_lane(b, *halves)
 
 

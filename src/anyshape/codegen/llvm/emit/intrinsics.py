@@ -132,6 +132,18 @@ def every_other_lane(b: Builder, first: Value, second: Value) -> Value:
     return b.shuffle_vector(first, second, ir.Constant(ir.VectorType(I32, lanes), numbers))
 
 
+def masks_of_every_other(b: Builder, mask: Value) -> tuple[Value, Value]:
+    """Masks for the two vectors that `every_other_lane` takes, from one for the result."""
+    lanes = mask.type.count
+    first = [i // 2 if i % 2 == 0 else lanes for i in range(lanes)]
+    second = [(lanes - 1 + i) // 2 if i % 2 else lanes for i in range(lanes)]
+    none = ir.Constant(mask.type, [0] * lanes)
+    orders = ([ir.Constant(I32, lane) for lane in order] for order in (first, second))
+    vector = ir.VectorType(I32, lanes)
+    one, other = (b.shuffle_vector(mask, none, ir.Constant(vector, order)) for order in orders)
+    return one, other
+
+
 def any_lane(b: Builder, mask: Value) -> Value:
     """Is it true somewhere? The mask itself, if it is a scalar."""
     if lanes_of(mask.type) is None:

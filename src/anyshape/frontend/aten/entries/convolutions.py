@@ -168,6 +168,8 @@ def _convolution(
 ) -> Tensor:
     """Without a batch too."""
     rank = weight.ndim - 2
+    if any(size.constant is None for size in weight.shape[2:]):
+        raise NoEntryError
     batched = x if x.ndim == weight.ndim else expand_dims(x, 0)
     if isinstance(padding, str):
         batched, padding = _padded(batched, weight, padding, _each(rank, dilation)), (0,)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from anyshape.frontend.aten.calls import Call, entry
+from anyshape.frontend.aten.calls import Call, NoEntryError, entry
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder.axes import normal_axis
 from anyshape.frontend.builder.source import iota
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
+from anyshape.ir.types import bool_
 
 
 @entry("aten.cumsum.default")
@@ -24,14 +25,21 @@ def cumprod(call: Call, x: Tensor, dim: int, **_: Any) -> Tensor:
 
 @entry("aten.cummax.default")
 def cummax(call: Call, x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    _check(x)
     most = _cumulative("cummax", x, dim)
     return most, _latest(x, x >= most, dim)
 
 
 @entry("aten.cummin.default")
 def cummin(call: Call, x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    _check(x)
     least = _cumulative("cummin", x, dim)
     return least, _latest(x, x <= least, dim)
+
+
+def _check(x: Tensor) -> None:
+    if x.dtype == bool_:
+        raise NoEntryError
 
 
 def _latest(x: Tensor, is_extreme: Tensor, dim: int) -> Tensor:

@@ -128,7 +128,8 @@ def unsafe_index_put(
         return where(mask, x + value if accumulate else value, x)
     items = enumerate(_without_masks(indices))
     positions = {axis: item for axis, item in items if item is not None}
-    return put(x, positions, value, "add" if accumulate else "set")
+    adds = "max" if x.dtype == bool_ else "add"  # a sum of truths is their disjunction
+    return put(x, positions, value, adds if accumulate else "set")
 
 
 @entry("aten.one_hot.default")

@@ -32,7 +32,7 @@ def linear(call: Call, x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
     return compound.dense(x, matrix_transpose(weight), bias)
 
 
-@entry("aten.addmm.default", "aten.baddbmm.default")
+@entry("aten.addmm.default", "aten.baddbmm.default", "aten.addmv.default")
 def addmm(
     call: Call, bias: Tensor, x: Tensor, y: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:

@@ -17,7 +17,8 @@ NAMES = (
     "sum.dim_IntList", "mean.dim", "amax.default", "amin.default", "any.dim", "any.dims",
     "all.dim", "all.dims", "argmax.default", "argmin.default", "logsumexp.default",
     "var.correction", "var.dim", "var_mean.correction", "sort.default", "sort.stable",
-    "topk.default", "cumsum.default", "cumprod.default", "flip.default",
+    "topk.default", "cumsum.default", "cumprod.default", "cummax.default",
+    "cummin.default", "nansum.default", "nanmean.default", "flip.default",
     "linalg_vector_norm.default",
 )  # fmt: skip
 
