@@ -97,6 +97,7 @@ from anyshape.frontend.builder.movement import (
 from anyshape.frontend.builder.name_size import name_size
 from anyshape.frontend.builder.nms import nms
 from anyshape.frontend.builder.order import argsort, sort, topk
+from anyshape.frontend.builder.pool import avg_pool, max_pool, windows
 from anyshape.frontend.builder.reduce import (
     all,
     any,
@@ -161,6 +162,7 @@ __all__ = [
     "argwhere",
     "asarray",
     "attention",
+    "avg_pool",
     "bf16",
     "bincount",
     "bitwise_and",
@@ -224,6 +226,7 @@ __all__ = [
     "matmul",
     "matrix_transpose",
     "max",
+    "max_pool",
     "maximum",
     "mean",
     "min",
@@ -286,6 +289,7 @@ __all__ = [
     "vecdot",
     "where",
     "while_loop",
+    "windows",
     "worklist",
     "zeros",
     "zeros_like",

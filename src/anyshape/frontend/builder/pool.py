@@ -15,7 +15,7 @@ from anyshape.frontend.builder import reduce as red
 from anyshape.frontend.builder.assemble import pad
 from anyshape.frontend.builder.axes import Size, describe
 from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to, size_value, widened
-from anyshape.frontend.builder.elementwise import abs, isnan, maximum, minimum, where
+from anyshape.frontend.builder.elementwise import isnan, maximum, minimum, where
 from anyshape.frontend.builder.movement import reshape, squeeze
 from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tracer import active
@@ -225,14 +225,3 @@ def _counted(axes: Sequence[Along], x: Tensor, count_padding: bool) -> Tensor:
         along = cast_to(end - maximum(begin, -edge), x.dtype)
         count = count * along.reshape((axis.count, *(1,) * (len(axes) - 1 - number)))
     return count
-
-
-def lp_pool(
-    x: ArrayLike, order: float, size: Sequence[Size], step: Each | None = None,
-    ceil_mode: bool = False,
-) -> Tensor:  # fmt: skip
-    """The root of the sum of powers of each window."""
-    operand = asarray(x)
-    axes = alongs(operand, len(size), size, size if step is None else step, ceil=ceil_mode)
-    inside = windows_along(abs(widened(operand)), axes, 0)
-    return cast_to(red.sum(inside**order, inner_axes(axes)) ** (1 / order), operand.dtype)
