@@ -5,7 +5,6 @@ import pytest
 from benchmarks.ablation import Ratio, in_turns, ratio_of
 from benchmarks.workloads.in_primitives import IN_PRIMITIVES, InPrimitives
 
-
 SPELLED_TWICE = [workload for workload in IN_PRIMITIVES if workload.compound is not None]
 
 
