@@ -80,13 +80,14 @@ def test_assertions_hold_where_eager_goes_on(function: Any, executor: Any) -> No
     assert outcomes == {True, False}
 
 
-def test_under_torch_compile() -> None:
+@pytest.mark.parametrize("function", [factor, returned])
+def test_under_torch_compile(function: Any) -> None:
     torch.compiler.reset()
     with torch._dynamo.config.patch(capture_scalar_outputs=True), torch.no_grad():
-        fast: Any = torch.compile(factor, backend="anyshape", dynamic=True, fullgraph=True)  # pyright: ignore[reportUnknownMemberType]
+        fast: Any = torch.compile(function, backend="anyshape", dynamic=True, fullgraph=True)  # pyright: ignore[reportUnknownMemberType]
         for size in ((4, 6), (7, 11)):
             for x in (torch.rand(size), -torch.rand(size)):
-                torch.testing.assert_close(fast(x), factor(x))
+                torch.testing.assert_close(fast(x), function(x))
 
 
 def branch(x: Any) -> Any:

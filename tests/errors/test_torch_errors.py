@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from tests.errors.messages import line_marked, message_of
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention.flex_attention import flex_attention
 
 import anyshape as ash
@@ -32,7 +31,6 @@ from anyshape.base.errors import (
     TraceError,
     UnsupportedModelError,
 )
-from anyshape.frontend.dynamo import import_fx_graph
 from anyshape.ops.torch_kernels import call_torch
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
@@ -187,18 +185,6 @@ def test_training_mode() -> None:
 def test_a_refused_model_spills_no_graph(capsys: pytest.CaptureFixture[str]) -> None:
     message_of(TraceError, capturing(Chooses(), zeros(2, 3), x=("n", None)))
     assert "torch.ops.aten" not in capsys.readouterr().err
-
-
-def test_a_truth_out_of_a_tensor() -> None:
-    def truth(x: Any) -> Any:
-        return (x.sum() > 0).item()
-
-    module = make_fx(truth, tracing_mode="symbolic")(zeros(5))
-    message = message_of(TraceError, lambda: import_fx_graph(module, "graph", {}))
-    assert message.endswith(
-        "the model's code takes a number out of a tensor of bool\n"
-        "fix: keep it a tensor instead of calling .item() or int(), or compute it from sizes"
-    )
 
 
 def test_an_example_that_the_model_does_not_take() -> None:
