@@ -29,8 +29,7 @@ def main() -> int:
         outcome = _failed(item) if isinstance(item, Ended) else item
         rows[outcome.name] = row(outcome)
         print(f"{number}/{len(names)} {rows[outcome.name]}", file=sys.stderr, flush=True)
-        if number % 20 == 0 or number == len(names):
-            _write(rows)
+        _write(rows)
     print(sums(rows))
     return 1 if any(result_of(line) == WRONG for line in rows.values()) else 0
 

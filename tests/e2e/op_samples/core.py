@@ -16,7 +16,6 @@ UNDER_OTHER_NAMES = {
     "nn.functional.elu": "elu",
     "nn.functional.embedding": "embedding",
     "nn.functional.embedding_bag": "_embedding_bag",
-    "nn.functional.fold": "col2im",
     "nn.functional.interpolate.bilinear": "upsample_bilinear2d",
     "nn.functional.interpolate.nearest": "upsample_nearest2d",
     "nn.functional.max_pool2d": "max_pool2d_with_indices",

@@ -51,7 +51,7 @@ def sums(rows: Mapping[str, str]) -> str:
     lines = ["| | native | host | refused | wrong | all |", "|---|---|---|---|---|---|"]
     for what, chosen in (
         ("the ATen core set", [line for line in rows.values() if is_core(line)]),
-        ("all of torch's table", list(rows.values())),
+        ("all that were tried", list(rows.values())),
     ):
         counts = Counter(map(result_of, chosen))
         each = " | ".join(str(counts[result]) for result in (NATIVE, HOST, REFUSED, WRONG))

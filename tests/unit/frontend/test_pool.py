@@ -1,7 +1,5 @@
 """Windows and pools of the Python front, against NumPy's view of windows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -11,9 +9,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 import anyshape as ash
 from anyshape.base.errors import AnyshapeError
 
-Image = ash.f32["batch", "height", "width"]
-Line = ash.f32["n"]
-Lines = ash.f32["n", "m"]
 SIZES = ((1, 3, 3), (2, 8, 17), (3, 33, 5), (0, 4, 4))
 
 
@@ -24,7 +19,7 @@ def image(*sizes: int) -> Any:
 @pytest.mark.parametrize("sizes", SIZES)
 def test_windows_are_numpys(sizes: tuple[int, ...]) -> None:
     @ash.jit
-    def seen(x: Image) -> ash.Tensor:
+    def seen(x: ash.f32["batch", "height", "width"]) -> ash.Tensor:
         return ash.windows(x, (3, 2), (2, 1))
 
     x = image(*sizes)
@@ -34,7 +29,7 @@ def test_windows_are_numpys(sizes: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("sizes", SIZES)
 def test_pools_reduce_windows(sizes: tuple[int, ...]) -> None:
     @ash.jit
-    def pools(x: Image) -> tuple[ash.Tensor, ash.Tensor]:
+    def pools(x: ash.f32["batch", "height", "width"]) -> tuple[ash.Tensor, ash.Tensor]:
         return ash.max_pool(x, (3, 3), 2, 1), ash.avg_pool(x, (3, 3), 2, 1, count_padding=False)
 
     x = image(*sizes)
@@ -50,7 +45,7 @@ def test_pools_reduce_windows(sizes: tuple[int, ...]) -> None:
 
 def test_one_place_more_where_the_last_window_begins_inside() -> None:
     @ash.jit
-    def pool(x: Line) -> ash.Tensor:
+    def pool(x: ash.f32["n"]) -> ash.Tensor:
         return ash.max_pool(x, (2,), 3, ceil_mode=True)
 
     for n, wanted in ((4, [1, 3]), (5, [1, 4]), (6, [1, 4]), (7, [1, 4, 6])):
@@ -59,7 +54,7 @@ def test_one_place_more_where_the_last_window_begins_inside() -> None:
 
 def test_steps_are_numbers() -> None:
     @ash.jit
-    def pool(x: Lines) -> ash.Tensor:
+    def pool(x: ash.f32["n", "m"]) -> ash.Tensor:
         return ash.max_pool(x, (2,), x.shape[0])
 
     with pytest.raises(AnyshapeError, match="windows that are n apart"):
