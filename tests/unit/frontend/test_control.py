@@ -37,6 +37,24 @@ def test_branches_capture_what_they_use() -> None:
     np.testing.assert_array_equal(run(pick, np.array(False), x, y, z), y * 2 - z)
 
 
+def test_constants_are_no_captures() -> None:
+    """They are constants of each region, also of one inside of another."""
+
+    @ash.jit
+    def f(p: ash.bool[()], x: ash.f32["n", 2]):
+        w = ash.asarray(np.array([[1, 2], [3, 4]], np.float32))
+        again = lambda x: ash.scan(lambda s, _: (s @ w, None), x, length=2)[0]  # noqa: E731
+        return ash.cond(p, again, lambda x: x - w.sum(), x)
+
+    cond = node_of(f, "cond")
+    assert len(cond.operands) == 2, "the condition and x"
+    (scan,) = (node for node in cond.regions[0].nodes() if node.op.name == "scan")
+    assert len(scan.operands) == 1
+    x, w = floats(3, 2), np.array([[1, 2], [3, 4]], np.float32)
+    np.testing.assert_allclose(f(np.array(True), x), x @ w @ w, rtol=1e-5)
+    np.testing.assert_allclose(f(np.array(False), x), x - 10, rtol=1e-5)
+
+
 def test_a_result_may_be_something_from_outside() -> None:
     @ash.jit
     def f(p: ash.bool[()], x: ash.f32["n"], y: ash.f32["n"]):

@@ -145,6 +145,25 @@ def test_gate_and_up_are_one_product() -> None:
     assert ops(one_choice.graph).count("grouped_dot") == 2
 
 
+def test_choices_that_may_repeat_are_no_sum() -> None:
+    """A caller's token may choose an expert twice: `out[rows] += h` then keeps one of the two."""
+
+    @ash.jit
+    def repeated(x: ash.f32["t", WIDTH], route: ash.i64["t", 2]):
+        out = x * 1
+        for e in range(EXPERTS):
+            rows, _ = ash.nonzero(route == e)
+            out[rows] += expert(x[rows], e)
+        return out
+
+    assert "worklist" not in ops(repeated.graph)
+    x, route = floats(5, WIDTH), np.full((5, 2), 1)
+    (found,) = compile_graph(repeated.graph)(x, route)
+    h = x @ GATE[1]
+    expected = x + (h / (1 + np.exp(-h)) * (x @ UP[1])) @ DOWN[1]
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4)
+
+
 # --- what is no such loop -------------------------------------------------------------------------
 
 
