@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder.axes import Size, describe, normal_axis
 from anyshape.frontend.builder.convert import ArrayLike, asarray, promoted
-from anyshape.frontend.builder.movement import expand_dims
+from anyshape.frontend.builder.movement import broadcast_to, expand_dims, reshape
 from anyshape.frontend.builder.tracer import active
 from anyshape.sym import Dim, Divisible
 
@@ -102,3 +102,24 @@ def repeat(x: ArrayLike, repeats: Size, axis: int) -> Tensor:
     """Every slice along `axis` that many times, one after the other."""
     operand = asarray(x)
     return repeat_axis(operand, normal_axis(axis, operand.ndim), repeats)
+
+
+def tile(x: Tensor, repeats: Sequence[Size]) -> Tensor:
+    """The whole tensor repeated along each axis; further repeats are of new axes in front."""
+    shape = (*(Dim.of(1),) * (len(repeats) - x.ndim), *x.shape)
+    apart = reshape(x, tuple(part for size in shape for part in (Dim.of(1), size)))
+    counts = [active().dim(count) for count in repeats]
+    pairs = zip(counts, shape, strict=True)
+    wide = broadcast_to(apart, tuple(part for pair in pairs for part in pair))
+    return reshape(wide, tuple(n * size for n, size in zip(counts, shape, strict=True)))
+
+
+def split_sizes(x: Tensor, sizes: Sequence[Size], axis: int) -> list[Tensor]:
+    """Parts of these sizes, one after the other."""
+    start = Dim.of(0)
+    parts: list[Tensor] = []
+    for size in sizes:
+        stop = start + active().dim(size)
+        parts.append(cut(x, axis, start, stop))
+        start = stop
+    return parts

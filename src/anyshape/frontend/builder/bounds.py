@@ -115,3 +115,12 @@ def _at_least(dim: Dim, low: Dim) -> Dim:
 
 def _at_most(dim: Dim, high: Dim) -> Dim:
     return dim if active().proves(dim <= high) else minimum(dim, high)
+
+
+def signed_position(bound: Bound | None, size: Dim) -> Bound | None:
+    """A bound that may be negative at some sizes counts from the end there: size is added where
+    it is less than 0."""
+    if not isinstance(bound, Dim) or active().proves(bound >= 0) or active().proves(bound < 0):
+        return bound
+    is_negative = maximum(Dim.of(0), minimum(Dim.of(1), -bound))
+    return maximum(Dim.of(0), bound + size * is_negative)

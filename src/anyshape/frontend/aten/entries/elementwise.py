@@ -13,6 +13,7 @@ from anyshape.frontend.builder.compound import relu
 from anyshape.frontend.builder.convert import ArrayLike, cast_to
 from anyshape.frontend.builder.functions import FUNCTIONS, expm1, log
 from anyshape.frontend.builder.movement import broadcast_to
+from anyshape.frontend.builder.quotients import fmod, trunc, trunc_divide
 from anyshape.frontend.builder.source import full_like
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.ir.types import bool_, f32, u8
@@ -47,10 +48,6 @@ def _log10(x: Tensor) -> Tensor:
     return log(x) * (1 / math.log(10))
 
 
-def _trunc(x: Tensor) -> Tensor:
-    return ew.where(x < 0, ew.ceil(x), ew.floor(x))
-
-
 def _sign(x: Tensor) -> Tensor:
     """0 for NaN, as torch has it."""
     if x.dtype == bool_:
@@ -62,7 +59,7 @@ _UNARY: dict[str, Function] = {
     **FUNCTIONS,
     "abs": ew.abs, "ceil": ew.ceil, "floor": ew.floor, "log2": _log2, "log10": _log10,
     "neg": ew.negative, "reciprocal": ew.reciprocal, "round": ew.round, "sign": _sign,
-    "square": ew.square, "trunc": _trunc, "relu": relu, "bitwise_not": ew.bitwise_not,
+    "square": ew.square, "trunc": trunc, "relu": relu, "bitwise_not": ew.bitwise_not,
 }  # fmt: skip
 
 for _name, _function in _UNARY.items():
@@ -134,14 +131,6 @@ def _logic(function: Function) -> Function:
     return apply
 
 
-def _fmod(x: Tensor, y: Tensor) -> Tensor:
-    """The remainder with the sign of `x`."""
-    if x.dtype.kind == "uint":
-        return ew.mod(x, y)
-    rest = ew.mod(ew.abs(x), ew.abs(y))
-    return ew.where(x < 0, -rest, rest)
-
-
 def _add(call: Call, x: ArrayLike, y: ArrayLike, alpha: ArrayLike = 1) -> Tensor:
     if call.dtype == bool_:  # torch adds truths so
         return ew.logical_or(call.operand(x), ew.logical_and(call.operand(y), bool(alpha)))
@@ -164,12 +153,7 @@ def _divided(call: Call, x: ArrayLike, y: ArrayLike, rounding_mode: str | None =
     left, right = call.factors(x, y)
     if rounding_mode is None:
         return call.operand(ew.divide(left, right))
-    if rounding_mode == "floor" or left.dtype.kind == "uint":
-        result = ew.floor_divide(left, right)
-    elif left.dtype.is_float:
-        result = _trunc(ew.divide(left, right))
-    else:
-        result = ew.sign(left) * ew.sign(right) * ew.floor_divide(ew.abs(left), ew.abs(right))
+    result = (ew.floor_divide if rounding_mode == "floor" else trunc_divide)(left, right)
     _check_divisor(call, right, result)
     return call.operand(result)
 
@@ -187,7 +171,7 @@ def _power(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
 
 _BINARY: dict[str, Function] = {
     "add": _add, "sub": _sub, "rsub": _rsub, "div": _divided, "true_divide": _divided,
-    "mul": _multiplied, "remainder": _division(ew.mod), "fmod": _division(_fmod),
+    "mul": _multiplied, "remainder": _division(ew.mod), "fmod": _division(fmod),
     "bitwise_and": _arithmetic(ew.bitwise_and), "bitwise_or": _arithmetic(ew.bitwise_or),
     "bitwise_xor": _arithmetic(ew.bitwise_xor),
     "eq": _comparison(ew.equal), "ne": _comparison(ew.not_equal), "lt": _comparison(ew.less),

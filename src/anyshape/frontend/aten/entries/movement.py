@@ -9,12 +9,14 @@ from anyshape.frontend.aten.value_checks import op_name
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder import movement as mv
 from anyshape.frontend.builder.axes import Size, normal_axes, normal_axis
+from anyshape.frontend.builder.bounds import signed_position
 from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.index import getitem
+from anyshape.frontend.builder.padding import pad_or_cut
 from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
-from anyshape.sym import Dim, Equal, NotEqual, Origin, Predicate, maximum, minimum
+from anyshape.sym import Dim, Equal, NotEqual, Origin, Predicate, maximum
 
 Bound = int | Dim | None
 
@@ -67,13 +69,7 @@ def expand(call: Call, x: Tensor, size: Sequence[Size], implicit: bool = False) 
 @entry("aten.repeat.default")
 def repeat(call: Call, x: Tensor, repeats: Sequence[Size]) -> Tensor:
     """The whole tensor repeated along each axis."""
-    rank = len(repeats)
-    shape = (*(Dim.of(1),) * (rank - x.ndim), *x.shape)
-    apart = mv.reshape(x, tuple(part for size in shape for part in (Dim.of(1), size)))
-    counts = [Dim.of(count) for count in repeats]
-    pairs = zip(counts, shape, strict=True)
-    wide = mv.broadcast_to(apart, tuple(part for pair in pairs for part in pair))
-    return mv.reshape(wide, tuple(n * size for n, size in zip(counts, shape, strict=True)))
+    return assemble.tile(x, repeats)
 
 
 @entry("aten.cat.default")
@@ -103,17 +99,8 @@ def slice_(
 ) -> Tensor:
     axis = normal_axis(dim, x.ndim)
     size = x.shape[axis]
-    bounds = _position(start, size), _position(_finite(end), size)
+    bounds = signed_position(start, size), signed_position(_finite(end), size)
     return getitem(x, (*(slice(None),) * axis, slice(*bounds, step)))
-
-
-def _position(bound: Bound, size: Dim) -> Bound:
-    """A bound that may be negative at some sizes counts from the end there: size is added where
-    it is less than 0."""
-    if not isinstance(bound, Dim) or active().proves(bound >= 0) or active().proves(bound < 0):
-        return bound
-    is_negative = maximum(Dim.of(0), minimum(Dim.of(1), -bound))
-    return maximum(Dim.of(0), bound + size * is_negative)
 
 
 def _finite(end: Bound) -> Bound:
@@ -131,13 +118,7 @@ def select(call: Call, x: Tensor, dim: int, index: int | Dim) -> Tensor:
 def split_with_sizes(
     call: Call, x: Tensor, split_sizes: Sequence[Size], dim: int = 0
 ) -> list[Tensor]:
-    axis, start = normal_axis(dim, x.ndim), Dim.of(0)
-    parts: list[Tensor] = []
-    for size in split_sizes:
-        stop = start + Dim.of(size)
-        parts.append(assemble.cut(x, axis, start, stop))
-        start = stop
-    return parts
+    return assemble.split_sizes(x, split_sizes, normal_axis(dim, x.ndim))
 
 
 @entry("aten.split.Tensor")
@@ -213,7 +194,7 @@ def slice_scatter(
         places = slice_(call, arange(x.shape[axis]), 0, start, end, step)
         _require_fits(call, source, slice_(call, x, axis, start, end, step))
         return active().emit("scatter", x, places, call.operand(source), axis=axis)
-    first = 0 if start is None else _position(start, x.shape[axis])
+    first = 0 if start is None else signed_position(start, x.shape[axis])
     before = getitem(x, (*(slice(None),) * axis, slice(0, first)))
     _require_fits(call, source, slice_(call, x, axis, start, end))
     stop = before.shape[axis] + source.shape[axis]
@@ -234,19 +215,4 @@ def constant_pad(call: Call, x: Tensor, pad: Sequence[Size], value: ArrayLike = 
     widths = [(Dim.of(pad[i]), Dim.of(pad[i + 1])) for i in range(0, len(pad), 2)]
     none = (Dim.of(0), Dim.of(0))
     pairs = [none] * (x.ndim - len(widths)) + widths[::-1]
-    for axis, (low, high) in enumerate(pairs):
-        x = without_edges(x, axis, low, high)
-    kept = [(low + cut_by(low), high + cut_by(high)) for low, high in pairs]
-    return assemble.pad(x, kept, call.held(value))
-
-
-def without_edges(x: Tensor, axis: int, low: Dim, high: Dim) -> Tensor:
-    """What negative widths of a pad leave of a tensor."""
-    first, last = cut_by(low), cut_by(high)
-    whole = first == 0 and last == 0
-    return x if whole else assemble.cut(x, axis, first, x.shape[axis] - last)
-
-
-def cut_by(width: Dim) -> Dim:
-    """How much a negative width cuts."""
-    return -width if width.constant is not None and width.constant < 0 else Dim.of(0)
+    return pad_or_cut(x, pairs, call.held(value))
