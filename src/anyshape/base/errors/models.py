@@ -146,3 +146,29 @@ class ForkedCaptureError(AnyshapeError):
             "is in the middle of that for ever",
             "fix: compile models before forking, or start the process with 'spawn'",
         )
+
+
+class ModelFileError(AnyshapeError):
+    """A model's file that cannot be read."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path = path
+        self.problem = problem
+
+    def message(self) -> str:
+        return joined(f"cannot read {self.path}: {self.problem}", "fix: pass the path of a model")
+
+
+class InvalidModelError(AnyshapeError):
+    """A model that breaks the rules of its format; `parsed` is False where its bytes do."""
+
+    def __init__(self, model: str, problem: str, fix: str, *, parsed: bool = True) -> None:
+        super().__init__(model, problem, fix)
+        self.model = model
+        self.problem = problem
+        self.fix = fix
+        self.parsed = parsed
+
+    def message(self) -> str:
+        return joined(f"{self.model}: {self.problem}", f"fix: {self.fix}")

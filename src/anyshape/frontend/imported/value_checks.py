@@ -79,9 +79,7 @@ def _is_within(tracer: Tracer, known: Range, low: Dim, size: Dim) -> bool:
     return tracer.proves(known.low >= low) and tracer.proves(known.high < size)
 
 
-def _is_condition(
-    tracer: Tracer, op: str, known: Range, size: Dim, shape: Sequence[Dim]
-) -> bool:
+def _is_condition(tracer: Tracer, op: str, known: Range, size: Dim, shape: Sequence[Dim]) -> bool:
     """Whether sizes alone decide: indices from 0 on that reach their end whenever something of this
     `shape` has elements. Inside a branch they do not: it may never run."""
     low, high = known.low, known.high

@@ -12,6 +12,7 @@ from anyshape.frontend.builder.padding import continued
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.sym import Dim
 
+
 @entry("aten.pad.default")
 def pad(
     call: Call,

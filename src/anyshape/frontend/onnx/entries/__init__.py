@@ -1,0 +1,25 @@
+"""The importer's table, one file per family. Importing this package fills it."""
+
+from anyshape.frontend.onnx.entries import (
+    activations,
+    control,
+    elementwise,
+    indexing,
+    layers,
+    movement,
+    quantized,
+    reductions,
+    sources,
+)
+
+__all__ = [
+    "activations",
+    "control",
+    "elementwise",
+    "indexing",
+    "layers",
+    "movement",
+    "quantized",
+    "reductions",
+    "sources",
+]

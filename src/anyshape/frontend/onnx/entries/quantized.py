@@ -1,0 +1,121 @@
+"""Integers that stand for floats: x = (q - zero point) * scale."""
+
+from __future__ import annotations
+
+from anyshape.frontend.builder import dot as products
+from anyshape.frontend.builder import elementwise as ew
+from anyshape.frontend.builder.assemble import repeat
+from anyshape.frontend.builder.axes import normal_axis
+from anyshape.frontend.builder.convert import asarray, cast_to
+from anyshape.frontend.builder.movement import expand_dims
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
+from anyshape.frontend.onnx.calls import Call, entry
+from anyshape.frontend.onnx.dtypes import dtype_of_code
+from anyshape.ir.types import DType, f32, f64, i32, u8
+from anyshape.sym import Dim
+
+
+def _along(call: Call, x: Tensor, scale: Tensor, axis: int, block_size: int) -> Tensor:
+    """A scale or zero point with a value for all, for each slice along an axis, or for blocks."""
+    if scale.ndim == 0 or (scale.ndim == 1 and scale.shape[0] == 1 and x.ndim != 1):
+        return scale.reshape(())
+    place = normal_axis(axis, x.ndim)
+    if block_size:
+        wide = repeat(scale, block_size, place)
+        index = [slice(None)] * x.ndim
+        index[place] = slice(0, x.shape[place])
+        return wide[tuple(index)]
+    if scale.ndim != 1:
+        raise call.invalid(f"has a scale {scale.type} without a block size")
+    return scale.reshape((-1, *(Dim.of(1),) * (x.ndim - 1 - place)))
+
+
+def _quantized(x: Tensor, scale: Tensor, zero: Tensor, to: DType) -> Tensor:
+    """Rounded to the nearest even, and kept within the type."""
+    low, high = float(to.lowest), float(to.highest)
+    found = ew.round(x / scale) + cast_to(zero, x.dtype)
+    return cast_to(ew.clip(found, low, high), to)
+
+
+def _require_small(call: Call, dtype: DType) -> None:
+    if not dtype.is_integer or dtype.bits > 16:
+        raise active().refuse(f"{call.op} to {dtype}", "quantise to 8 or 16 bits")
+
+
+@entry("QuantizeLinear", since=10)
+def quantize_linear(
+    call: Call,
+    x: Tensor,
+    scale: Tensor,
+    zero: Tensor | None = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    output_dtype: int = 0,
+    precision: int = 0,
+    saturate: int = 1,
+) -> Tensor:
+    to = zero.dtype if zero is not None else u8
+    if output_dtype:
+        to = dtype_of_code(output_dtype, str(call))
+    _require_small(call, to)
+    zeros = asarray(0, to) if zero is None else _along(call, x, zero, axis, block_size)
+    wide = cast_to(x, f32)
+    return _quantized(wide, cast_to(_along(call, x, scale, axis, block_size), f32), zeros, to)
+
+
+@entry("DequantizeLinear", since=10)
+def dequantize_linear(
+    call: Call,
+    x: Tensor,
+    scale: Tensor,
+    zero: Tensor | None = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    output_dtype: int = 0,
+) -> Tensor:
+    to = dtype_of_code(output_dtype, str(call)) if output_dtype else scale.dtype
+    whole = cast_to(x, i32)
+    if zero is not None:
+        whole = whole - cast_to(_along(call, x, zero, axis, block_size), i32)
+    factor = cast_to(_along(call, x, scale, axis, block_size), f32)
+    return cast_to(cast_to(whole, f32) * factor, to)
+
+
+def _centered(x: Tensor, zero: Tensor | None, per_row: bool) -> Tensor:
+    """As i32, less its zero point: one for all, or for each row, or for each column."""
+    if zero is None:
+        return cast_to(x, i32)
+    point = cast_to(zero, i32)
+    if per_row and point.ndim == 1 and x.ndim > 1:
+        point = expand_dims(point, 1)
+    return cast_to(x, i32) - point
+
+
+@entry("MatMulInteger", since=10)
+def matmul_integer(
+    call: Call, a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
+) -> Tensor:
+    return products.matmul(_centered(a, a_zero, True), _centered(b, b_zero, False))
+
+
+@entry("QLinearMatMul", since=10)
+def qlinear_matmul(
+    call: Call,
+    a: Tensor,
+    a_scale: Tensor,
+    a_zero: Tensor,
+    b: Tensor,
+    b_scale: Tensor,
+    b_zero: Tensor,
+    y_scale: Tensor,
+    y_zero: Tensor,
+) -> Tensor:
+    _require_small(call, y_zero.dtype)
+    whole = products.matmul(_centered(a, a_zero, True), _centered(b, b_zero, False))
+    left = expand_dims(a_scale, 1) if a_scale.ndim == 1 and a.ndim > 1 else a_scale
+    factor = cast_to(left, f64) * cast_to(b_scale, f64)
+    real = cast_to(whole, f64) * factor
+    return _quantized(real, cast_to(y_scale, f64), y_zero, y_zero.dtype)

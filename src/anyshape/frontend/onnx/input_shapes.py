@@ -1,0 +1,116 @@
+"""The inputs of a model: names, element types, and shapes with named axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from anyshape.base.errors import InputError, UnsupportedModelError
+from anyshape.frontend.onnx.dims import parsed
+from anyshape.frontend.onnx.dtypes import dtype_of_code
+from anyshape.frontend.onnx.model_file import ModelFile
+from anyshape.ir.types import DType, Shape
+from anyshape.sym import HOLE, Axis, Dim, Symbol
+
+Size = int | str | None
+"""A number, a `dim_param`, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputInfo:
+    """An input as the model declares it."""
+
+    name: str
+    dtype: DType
+    shape: tuple[Size, ...]
+
+
+def input_infos(file: ModelFile) -> list[InputInfo]:
+    """The inputs that a call gives: all but those that have an initializer."""
+    constants = {each.name for each in file.proto.graph.initializer}
+    given = [each for each in file.proto.graph.input if each.name not in constants]
+    return [_info(file, each) for each in given]
+
+
+def _info(file: ModelFile, value: Any) -> InputInfo:
+    kind = value.type.WhichOneof("value")
+    place = f"input '{value.name}'"
+    if kind != "tensor_type":
+        what = f"inputs of kind {(kind or 'nothing').removesuffix('_type')}"
+        raise UnsupportedModelError(file.name, {what: [place]}, "let the model take tensors")
+    tensor = value.type.tensor_type
+    dtype = dtype_of_code(tensor.elem_type, place)
+    if not tensor.HasField("shape"):
+        fix = "declare a shape, with names for sizes that vary"
+        raise UnsupportedModelError(file.name, {"inputs of unknown rank": [place]}, fix)
+    return InputInfo(value.name, dtype, declared_sizes(tensor.shape))
+
+
+def declared_sizes(shape: Any) -> tuple[Size, ...]:
+    return tuple(map(_size, shape.dim))
+
+
+def _size(dim: Any) -> Size:
+    kind = dim.WhichOneof("value")
+    if kind == "dim_value":
+        return dim.dim_value if dim.dim_value >= 0 else None
+    return (dim.dim_param or None) if kind == "dim_param" else None
+
+
+def named_shapes(
+    infos: Sequence[InputInfo], axes: Mapping[str, Any], sizes: Mapping[str, int], apart: bool
+) -> tuple[list[Shape], list[Axis]]:
+    """The shapes of inputs, and the axes in them. `sizes` are numbers for names. Kept `apart`,
+    names mean nothing: each of their uses is a size that inference may find to be another."""
+    namer = _Namer(_plain_names(infos, axes), sizes, apart)
+    shapes = [namer.shape(info, axes.get(info.name)) for info in infos]
+    return shapes, list(namer.axes.values())
+
+
+def _plain_names(infos: Sequence[InputInfo], axes: Mapping[str, Any]) -> set[Symbol]:
+    """The names that stand alone somewhere, so that a call tells their sizes."""
+    items = [each for info in infos for each in (*info.shape, *(axes.get(info.name) or ()))]
+    texts = [each.name if isinstance(each, Axis) else each for each in items]
+    dims = (parsed(each) for each in texts if isinstance(each, str))
+    return {dim.symbol for dim in dims if dim.symbol is not None}
+
+
+class _Namer:
+    """Gives sizes their dims, and collects the axes."""
+
+    def __init__(self, plain: set[Symbol], sizes: Mapping[str, int], apart: bool) -> None:
+        self.plain = plain
+        self.sizes = sizes
+        self.apart = apart
+        self.axes: dict[str, Axis] = {}
+
+    def shape(self, info: InputInfo, given: Any) -> Shape:
+        items: Sequence[Any] = (None,) * len(info.shape) if given is None else given
+        if len(items) != len(info.shape):
+            problem = f"has {len(items)} axes in {tuple(items)}, and {len(info.shape)} in the model"
+            raise InputError(info.name, problem, "give a name or None for each position")
+        pairs = zip(info.shape, items, strict=True)
+        return tuple(self._dim(own if item is None else item) for own, item in pairs)
+
+    def _dim(self, item: Size | Axis) -> Dim:
+        if item is None:
+            return HOLE
+        if isinstance(item, int):
+            return Dim.of(item)
+        if isinstance(item, Axis):
+            self.axes[item.name] = item
+            return Dim.of(item.symbol)
+        return self._named(item)
+
+    def _named(self, text: str) -> Dim:
+        if text in self.sizes:
+            return Dim.of(self.sizes[text])
+        if self.apart:
+            return HOLE
+        dim = parsed(text)
+        if dim.symbol is None and not dim.symbols <= self.plain:
+            dim = Dim.of(Symbol(text))
+        for symbol in sorted(dim.symbols, key=str):
+            self.axes.setdefault(symbol.name, Axis(symbol.name))
+        return dim.substitute({s: self.sizes[s.name] for s in dim.symbols if s.name in self.sizes})
