@@ -1,7 +1,24 @@
 """anyshape compiles a model once, with named symbolic axes, and runs it at any shape."""
 
 from anyshape import ir
-from anyshape.api import CompiledModule, Jitted, compile, jit
+from anyshape.api import (
+    CompiledModule,
+    ExecutionMode,
+    GraphOptimizationLevel,
+    InferenceSession,
+    IOBinding,
+    Jitted,
+    ModelMetadata,
+    NodeArg,
+    OrtValue,
+    RunOptions,
+    SessionOptions,
+    compile,
+    get_available_providers,
+    get_device,
+    jit,
+    set_default_logger_severity,
+)
 from anyshape.base import errors
 from anyshape.base.options import Options
 from anyshape.base.warnings import GradientsWarning, HostOpsWarning
@@ -142,13 +159,22 @@ __all__ = [
     "Cancellation",
     "CompiledModule",
     "Executable",
+    "ExecutionMode",
     "GradientsWarning",
+    "GraphOptimizationLevel",
     "HostOpsWarning",
+    "IOBinding",
+    "InferenceSession",
     "Jitted",
     "KernelView",
+    "ModelMetadata",
+    "NodeArg",
     "ObservedSizes",
     "Options",
+    "OrtValue",
     "ResultCache",
+    "RunOptions",
+    "SessionOptions",
     "Specialization",
     "Tensor",
     "abs",
@@ -200,6 +226,8 @@ __all__ = [
     "full_like",
     "gather",
     "gelu",
+    "get_available_providers",
+    "get_device",
     "greater",
     "greater_equal",
     "grouped_dot",
@@ -262,6 +290,7 @@ __all__ = [
     "scan",
     "scatter",
     "scatter_add",
+    "set_default_logger_severity",
     "sign",
     "silu",
     "softmax",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from os import PathLike
 from sys import modules
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -42,6 +43,17 @@ def compile(
 
 @overload
 def compile(
+    source: str | bytes | PathLike[str],
+    *,
+    axes: Mapping[str, Any] | None = None,
+    where: str | Sequence[str] = (),
+    options: Options | None = None,
+    **chosen: Unpack[CompileKeywords],
+) -> CompiledModule: ...
+
+
+@overload
+def compile(
     source: torch.nn.Module | torch.export.ExportedProgram | Callable[..., Any],
     args: tuple[Any, ...] = (),
     kwargs: Mapping[str, Any] | None = None,
@@ -71,7 +83,7 @@ def compile(
     options: Options | None = None,
     **chosen: Unpack[CompileKeywords],
 ) -> Executable | CompiledModule:
-    """An Executable for a graph or a jitted function, a CompiledModule for a PyTorch model.
+    """An Executable for a graph or a jitted function, a CompiledModule for a PyTorch or ONNX model.
 
     A graph, or a jitted function at the defaults of its static parameters, takes the arrays of
     `graph.inputs` in order and returns a tuple of arrays.
@@ -81,6 +93,9 @@ def compile(
 
         model = ash.compile(bert, kwargs={"input_ids": ids}, axes={"input_ids": ("batch", "seq")})
         model(input_ids=other_ids)
+
+    An ONNX model, as a path, bytes or a ModelProto, has names of its own for sizes and needs no
+    example; `axes` renames them. It takes its inputs in order or by name, and gives a tuple.
 
     - `axes`: for each input a name, an expression over names, an `Axis` or None per position.
     - `dynamic_shapes`: the same in torch.export's own form, instead of `axes`.
@@ -137,6 +152,7 @@ def compile(
         if consume:
             raise OptionError("consume", "True", "left out: a graph's weights are held once anyway")
         _refuse_capture(
+            "a graph and a jitted function have axes already",
             args=args,
             kwargs=kwargs,
             axes=axes,
@@ -148,6 +164,17 @@ def compile(
             raise OptionError("branches", str(branches), "left out: a graph has no branches")
         graph = source if isinstance(source, Graph) else source.graph
         return compile_graph(graph, options, **chosen)
+    if _is_of_onnx(source):
+        from anyshape.api.onnx_compile import compile_onnx  # noqa: PLC0415  onnx is optional
+
+        _refuse_capture(
+            "an ONNX model needs no example",
+            args=args,
+            kwargs=kwargs,
+            dynamic_shapes=dynamic_shapes,
+            names=names,
+        )
+        return compile_onnx(source, axes or {}, facts, options, chosen)
     if _is_of_torch(source):
         with ProgressLine.of(_name(source), checked_options(options)) as progress:
             progress.say("capture")
@@ -179,17 +206,23 @@ def _check_branches(branches: object) -> None:
         raise OptionError("branches", repr(branches), "a number of programs, at least 1")
 
 
-def _refuse_capture(**given: object) -> None:
-    """What says how a torch model is captured says nothing about a graph."""
+def _refuse_capture(why: str, **given: object) -> None:
+    """What says how a torch model is captured says nothing about others."""
     for name, value in given.items():
         if value is not None and value != ():
-            expected = "left out: a graph and a jitted function have axes already"
-            raise OptionError(name, str(value), expected)
+            raise OptionError(name, str(value), f"left out: {why}")
 
 
 def _name(source: Any) -> str:
     """Of a function, or of a model's class."""
     return getattr(source, "__name__", type(source).__name__)
+
+
+def _is_of_onnx(source: object) -> bool:
+    """A path, bytes, or a ModelProto."""
+    onnx: Any = modules.get("onnx")  # its class is there before any model is
+    is_proto = onnx is not None and isinstance(source, onnx.ModelProto)
+    return is_proto or isinstance(source, (str, bytes, PathLike))
 
 
 def _is_of_torch(source: object) -> bool:

@@ -23,3 +23,27 @@ class HostOpsWarning(UserWarning):
 
 class GradientsWarning(UserWarning):
     """A graph of torch.compile that needs gradients is run by torch."""
+
+
+class SessionOptionsWarning(UserWarning):
+    """Options of a session that change nothing here."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(tuple(names))
+        self.names = tuple(names)
+
+    def __str__(self) -> str:
+        return f"these options of a session change nothing in anyshape: {', '.join(self.names)}"
+
+
+class SplitAxesWarning(UserWarning):
+    """A model that gives one name to several sizes, or several names to one."""
+
+    def __init__(self, model: str, contradiction: str) -> None:
+        super().__init__(model, contradiction)
+        self.model = model
+        self.contradiction = contradiction
+
+    def __str__(self) -> str:
+        head = f"{self.model} contradicts the names of its sizes; each is taken by itself"
+        return f"{head}. With one size for each name:\n{self.contradiction}"

@@ -1,0 +1,193 @@
+"""`InferenceSession`: an ONNX model behind onnxruntime's interface.
+
+The model is compiled when the session is made, and runs at any shape. Names of sizes are axes; a
+name that the model itself contradicts is split, with a warning, unless options ask for strictness.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from anyshape.api.session_errors import (
+    AnyshapeError,
+    Fail,
+    InvalidArgument,
+    while_loading,
+    while_running,
+)
+from anyshape.api.session_infos import ModelMetadata, NodeArg, SessionInfos
+from anyshape.api.session_options import RunOptions, SessionOptions, warn_of
+from anyshape.api.session_values import IOBinding, OrtValue
+from anyshape.base.not_pickled import NotPickled
+from anyshape.execute import CompileKeywords
+from anyshape.frontend.builder.arrays import as_array, is_array
+
+PROVIDERS = ["CPUExecutionProvider"]
+Callback = Callable[[Any, Any, str], None]
+
+
+class InferenceSession(NotPickled):
+    """A compiled ONNX model. It may be called from many threads."""
+
+    def __init__(
+        self,
+        path_or_bytes: str | bytes | os.PathLike[str] | Any,
+        sess_options: SessionOptions | None = None,
+        providers: Sequence[Any] | None = None,
+        provider_options: Sequence[Mapping[str, Any]] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """`providers` other than the CPU's, and further keywords, change nothing."""
+        self._options = sess_options or SessionOptions()
+        others = [str(each) for each in providers or () if each not in PROVIDERS]
+        warn_of([*self._options.without_meaning(), *others, *kwargs], stacklevel=2)
+        with while_loading():
+            from anyshape.api.onnx_programs import OnnxPrograms  # noqa: PLC0415  onnx is optional
+            from anyshape.frontend.onnx.importer import Naming  # noqa: PLC0415
+            from anyshape.frontend.onnx.model_file import read_model  # noqa: PLC0415
+
+            file = read_model(path_or_bytes)
+            self._infos = SessionInfos(file)
+            naming = Naming(sizes=dict(self._options.free_dimensions))
+            lenient = self._options.config.get("anyshape.strict_names") != "1"
+            self._programs = OnnxPrograms(file, naming, self._keywords(), lenient=lenient)
+        self._background: ThreadPoolExecutor | None = None
+
+    def _keywords(self) -> CompileKeywords:
+        options = self._options
+        executor: Any = options.config.get("anyshape.executor", "native")
+        return {
+            "executor": executor,
+            "threads": options.intra_op_num_threads,
+            "deterministic": options.use_deterministic_compute,
+            "strict": options.config.get("anyshape.strict") == "1",
+        }
+
+    # --- calls --------------------------------------------------------------------------------
+
+    def run(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        run_options: RunOptions | None = None,
+    ) -> list[Any]:
+        """The outputs of these names, or all in the order of the model, as NumPy arrays."""
+        wanted = self._wanted(output_names)
+        feeds = self._checked(input_feed)
+        if run_options is not None and run_options.terminate:
+            raise Fail("Exiting due to terminate flag being set to true.")
+        with while_loading():
+            program = self._programs.program(feeds)
+        arrays = tuple(feeds[name] for name in program.inputs)
+        with while_running():
+            if run_options is None:
+                results = program.executable(*arrays)
+            else:
+                results = program.executable.run(arrays, cancellation=run_options.cancellation)
+        return list(results) if wanted is None else [results[number] for number in wanted]
+
+    def run_async(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        callback: Callback,
+        user_data: Any,
+        run_options: RunOptions | None = None,
+    ) -> None:
+        """Calls `callback(results, user_data, error)` when it is done; the text of an error is
+        empty if there is none."""
+
+        def call() -> None:
+            results, problem = [], ""
+            try:
+                results = self.run(output_names, input_feed, run_options)
+            except (AnyshapeError, ValueError) as error:
+                problem = str(error)
+            callback(results, user_data, problem)
+
+        if self._background is None:
+            self._background = ThreadPoolExecutor(1, "anyshape-session")
+        self._background.submit(call)
+
+    def run_with_ort_values(
+        self,
+        output_names: Sequence[str] | None,
+        input_dict_ort_values: Mapping[str, OrtValue],
+        run_options: RunOptions | None = None,
+    ) -> list[OrtValue]:
+        feeds = {name: value.numpy() for name, value in input_dict_ort_values.items()}
+        results = self.run(output_names, feeds, run_options)
+        return [OrtValue(result) for result in results]
+
+    def io_binding(self) -> IOBinding:
+        return IOBinding(self._infos)
+
+    def run_with_iobinding(
+        self, iobinding: IOBinding, run_options: RunOptions | None = None
+    ) -> None:
+        """Results are written into bound outputs, or kept for `get_outputs`."""
+        names = list(iobinding.outputs)
+        iobinding.take(self.run(names, iobinding.inputs, run_options))
+
+    def _wanted(self, output_names: Sequence[str] | None) -> list[int] | None:
+        known = self._infos.output_numbers
+        if not output_names:
+            return None
+        for name in output_names:
+            if name not in known:
+                raise InvalidArgument(f"Invalid output name:{name}")
+        return [known[name] for name in output_names]
+
+    def _checked(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        """The inputs as arrays of the types and ranks that the model declares."""
+        required = [each.name for each in self._infos.inputs]
+        if missing := [name for name in required if name not in feeds]:
+            given = f"are missing from input feed ({list(feeds)})."
+            raise ValueError(f"Required inputs ({missing}) {given}")
+        found: dict[str, Any] = {}
+        for name, value in feeds.items():
+            array = as_array(value) if is_array(value) else np.asarray(value)
+            self._infos.check(name, array)
+            found[name] = array
+        return found
+
+    # --- about the model ----------------------------------------------------------------------
+
+    def get_inputs(self) -> list[NodeArg]:
+        return list(self._infos.inputs)
+
+    def get_outputs(self) -> list[NodeArg]:
+        return list(self._infos.outputs)
+
+    def get_overridable_initializers(self) -> list[NodeArg]:
+        """None: initializers are constants here."""
+        return []
+
+    def get_modelmeta(self) -> ModelMetadata:
+        return self._infos.metadata
+
+    def get_providers(self) -> list[str]:
+        return list(PROVIDERS)
+
+    def get_provider_options(self) -> dict[str, dict[str, str]]:
+        return {name: {} for name in PROVIDERS}
+
+    def get_session_options(self) -> SessionOptions:
+        return self._options
+
+
+def get_available_providers() -> list[str]:
+    return list(PROVIDERS)
+
+
+def get_device() -> str:
+    return "CPU"
+
+
+def set_default_logger_severity(severity: int) -> None:
+    """Nothing is logged here."""

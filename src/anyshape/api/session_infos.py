@@ -1,0 +1,95 @@
+"""What a session tells about its model, and the checks of inputs against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from anyshape.api.session_errors import InvalidArgument
+from anyshape.ir.types import dtype_of
+
+_FIX = "Please fix either the inputs/outputs or the model."
+
+
+@dataclass(frozen=True)
+class NodeArg:
+    """An input or an output: its name, `tensor(float)`, and sizes: numbers, names or None."""
+
+    name: str
+    type: str
+    shape: list[int | str | None]
+
+
+@dataclass(frozen=True)
+class ModelMetadata:
+    """What the model says of itself."""
+
+    custom_metadata_map: dict[str, str]
+    description: str
+    domain: str
+    graph_description: str
+    graph_name: str
+    producer_name: str
+    version: int
+
+
+class SessionInfos:
+    """Inputs, outputs and metadata of a model."""
+
+    def __init__(self, file: Any) -> None:
+        from anyshape.frontend.onnx.input_shapes import input_infos  # noqa: PLC0415  optional
+
+        proto = file.proto
+        taken = {each.name for each in input_infos(file)}
+        self.inputs = tuple(_node_arg(each) for each in proto.graph.input if each.name in taken)
+        self.outputs = tuple(_node_arg(each) for each in proto.graph.output)
+        self.output_numbers = {each.name: n for n, each in enumerate(self.outputs)}
+        self._by_name = {each.name: each for each in self.inputs}
+        self.metadata = ModelMetadata(
+            {each.key: each.value for each in proto.metadata_props},
+            proto.doc_string,
+            proto.domain,
+            proto.graph.doc_string,
+            proto.graph.name,
+            proto.producer_name,
+            proto.model_version,
+        )
+
+    def check(self, name: str, array: Any) -> None:
+        """An input has the type, the rank and the fixed sizes that the model declares."""
+        known = self._by_name.get(name)
+        if known is None:
+            raise InvalidArgument(f"Invalid input name: {name}")
+        found = tensor_type(array)
+        if found != known.type:
+            problem = f"Actual: ({found}) , expected: ({known.type})"
+            raise InvalidArgument(f"Unexpected input data type. {problem} for input: {name}")
+        if array.ndim != len(known.shape):
+            problem = f"Got: {array.ndim} Expected: {len(known.shape)}"
+            raise InvalidArgument(f"Invalid rank for input: {name} {problem} {_FIX}")
+        pairs = enumerate(zip(array.shape, known.shape, strict=True))
+        differing = [
+            f"index: {i} Got: {got} Expected: {size}"
+            for i, (got, size) in pairs
+            if isinstance(size, int) and got != size
+        ]
+        if differing:
+            head = f"Got invalid dimensions for input: {name} for the following indices"
+            raise InvalidArgument("\n ".join((head, *differing, _FIX)))
+
+
+def tensor_type(array: Any) -> str:
+    """`tensor(float)`."""
+    from anyshape.frontend.onnx.dtypes import RUNTIME_NAMES  # noqa: PLC0415  onnx is optional
+
+    return f"tensor({RUNTIME_NAMES[dtype_of(array, 'input')]})"
+
+
+def _node_arg(value: Any) -> NodeArg:
+    from anyshape.frontend.onnx.dtypes import DTYPES, RUNTIME_NAMES  # noqa: PLC0415
+    from anyshape.frontend.onnx.input_shapes import declared_sizes  # noqa: PLC0415
+
+    tensor = value.type.tensor_type
+    dtype = DTYPES.get(tensor.elem_type)
+    kind = "?" if dtype is None else RUNTIME_NAMES[dtype]
+    return NodeArg(value.name, f"tensor({kind})", list(declared_sizes(tensor.shape)))

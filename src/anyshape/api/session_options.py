@@ -1,0 +1,116 @@
+"""Options of sessions and of calls, under onnxruntime's names.
+
+What has a meaning here is applied. Everything else is kept, and named once in a warning if it was
+changed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from anyshape.base.warnings import SessionOptionsWarning
+from anyshape.runtime.limits import Cancellation
+
+
+class GraphOptimizationLevel(IntEnum):
+    """How much is optimised; everything always is."""
+
+    ORT_DISABLE_ALL = 0
+    ORT_ENABLE_BASIC = 1
+    ORT_ENABLE_EXTENDED = 2
+    ORT_ENABLE_LAYOUT = 3
+    ORT_ENABLE_ALL = 99
+
+
+class ExecutionMode(IntEnum):
+    """How nodes are run; independent steps always share the threads."""
+
+    ORT_SEQUENTIAL = 0
+    ORT_PARALLEL = 1
+
+
+@dataclass
+class SessionOptions:
+    """See the module. `intra_op_num_threads`, `use_deterministic_compute` and free dimensions are
+    applied; so is the entry `anyshape.strict_names`, "1" for one size for each name of a size, and
+    `anyshape.strict`, "1" for no op on the host, and `anyshape.executor`, as in `compile`."""
+
+    intra_op_num_threads: int = 0
+    inter_op_num_threads: int = 0
+    use_deterministic_compute: bool = False
+    graph_optimization_level: int = GraphOptimizationLevel.ORT_ENABLE_ALL
+    execution_mode: int = ExecutionMode.ORT_SEQUENTIAL
+    enable_profiling: bool = False
+    profile_file_prefix: str = "onnxruntime_profile_"
+    optimized_model_filepath: str = ""
+    log_severity_level: int = -1
+    log_verbosity_level: int = 0
+    logid: str = ""
+    enable_cpu_mem_arena: bool = True
+    enable_mem_pattern: bool = True
+    enable_mem_reuse: bool = True
+    use_per_session_threads: bool = True
+    free_dimensions: dict[str, int] = field(default_factory=dict[str, int])
+    config: dict[str, str] = field(default_factory=dict[str, str])
+
+    def add_free_dimension_override_by_name(self, name: str, value: int) -> None:
+        """A number for a named size."""
+        self.free_dimensions[name] = value
+
+    def add_session_config_entry(self, key: str, value: str) -> None:
+        self.config[key] = value
+
+    def get_session_config_entry(self, key: str) -> str:
+        return self.config[key]
+
+    def without_meaning(self) -> list[str]:
+        """Options that were changed and change nothing here."""
+        default = SessionOptions()
+        names = [name for name in _IDLE if getattr(self, name) != getattr(default, name)]
+        return [*names, *(key for key in self.config if key not in CONFIG)]
+
+
+CONFIG = frozenset({"anyshape.strict_names", "anyshape.strict", "anyshape.executor"})
+
+_IDLE = (
+    "graph_optimization_level", "execution_mode", "inter_op_num_threads", "enable_profiling",
+    "profile_file_prefix", "optimized_model_filepath", "enable_cpu_mem_arena",
+    "enable_mem_pattern", "enable_mem_reuse", "use_per_session_threads",
+)  # fmt: skip
+
+
+def warn_of(names: list[str], stacklevel: int) -> None:
+    """One warning for all options that do nothing."""
+    if names:
+        warnings.warn(SessionOptionsWarning(names), stacklevel=stacklevel + 1)
+
+
+class RunOptions:
+    """Options of one call, or of several; `terminate` ends those that are running too."""
+
+    def __init__(self) -> None:
+        self.logid = ""
+        self.log_severity_level = -1
+        self.log_verbosity_level = 0
+        self.config: dict[str, str] = {}
+        self.cancellation = Cancellation()
+
+    @property
+    def terminate(self) -> bool:
+        return self.cancellation.cancelled
+
+    @terminate.setter
+    def terminate(self, value: bool) -> None:
+        if value:
+            self.cancellation.cancel()
+        elif self.cancellation.cancelled:
+            self.cancellation = Cancellation()
+
+    def add_run_config_entry(self, key: str, value: str) -> None:
+        self.config[key] = value
+
+    def get_run_config_entry(self, key: str) -> Any:
+        return self.config[key]
