@@ -1,0 +1,1 @@
+"""The node tests of `onnx.backend.test` against anyshape: see `docs/onnx.md`."""

@@ -1,0 +1,164 @@
+"""What becomes of a case: run as it is, and with every size of its inputs symbolic.
+
+As it is: a session loads the model, runs it and gives as many outputs as expected, of the expected
+dtypes, shapes and values. Symbolic: one program for all sizes, run at the case's own size and at a
+second one, which onnxruntime or onnx.reference computes too.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx.reference import ReferenceEvaluator
+from tests.conformance.cases import NodeCase
+
+import anyshape as ash
+from anyshape.base.errors import AnyshapeError
+
+Array = Any
+Status = Literal["passes", "refused", "wrong", "-"]
+
+TOLERANCE = {"bfloat16": 2.0**-6, "float16": 2.0**-9}
+"""Two units in the last place, as the suite's own runner allows for bfloat16: the expected values
+are rounded after every op of a definition."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a case ends as it is, symbolic at its own size, and at a second size; why if refused."""
+
+    plain: Status = "-"
+    symbolic: Status = "-"
+    second: Status = "-"
+    why: str = ""
+
+    @property
+    def line(self) -> str:
+        return " ".join((self.plain, self.symbolic, self.second, self.why)).strip()
+
+    @staticmethod
+    def of(line: str) -> Outcome:
+        plain, symbolic, second, *why = line.split(" ", 3)
+        return Outcome(plain, symbolic, second, *why)  # pyright: ignore[reportArgumentType]
+
+
+def session_of(model: Any, executor: str) -> Any:
+    options = ash.SessionOptions()
+    options.add_session_config_entry("anyshape.executor", executor)
+    return ash.InferenceSession(model, options)
+
+
+def outcome_of(case: NodeCase, executor: str = "native") -> Outcome:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            session = session_of(case.model, executor)
+            plain = _compared(session, case)
+        except (AnyshapeError, ValueError) as error:
+            return Outcome("refused", why=reason(error))
+        if plain == "wrong":
+            return Outcome("wrong")
+        return _symbolic(case, executor)
+
+
+def _compared(session: Any, case: NodeCase) -> Status:
+    good = all(alike(session.run(None, feeds), wanted, case) for feeds, wanted in case.data)
+    return "passes" if good else "wrong"
+
+
+def alike(found: list[Array], wanted: list[Array], case: NodeCase) -> bool:
+    """Whether outputs are as expected: their number, dtypes, shapes and values."""
+    if len(found) != len(wanted):
+        return False
+    return all(_alike(*pair, case) for pair in zip(found, map(np.asarray, wanted), strict=True))
+
+
+def _alike(found: Array, wanted: Array, case: NodeCase) -> bool:
+    if found.dtype != wanted.dtype or found.shape != wanted.shape:
+        return False
+    rtol = max(case.rtol, TOLERANCE.get(str(found.dtype), 0.0))
+    exact = found.dtype.kind in "biu"
+    left, right = (each if exact else each.astype(np.float64) for each in (found, wanted))
+    if exact:
+        return bool(np.array_equal(left, right))
+    return bool(np.allclose(left, right, rtol, case.atol, equal_nan=True))
+
+
+def reason(error: Exception) -> str:
+    """The one line of an error that says what is missing."""
+    lines = [line.strip() for line in str(error).split("\n")]
+    known = [line for line in lines if line and not line.startswith("fix:")]
+    known[0] = known[0].split(" : ")[-1]
+    text = known[1] if len(known) > 1 and known[0].endswith("know:") else known[0]
+    return text.split(" (1) at ")[0].split("): ")[-1][:110]
+
+
+# --- symbolic -------------------------------------------------------------------------------------
+
+
+def _symbolic(case: NodeCase, executor: str) -> Outcome:
+    model = with_symbols(case.model)
+    (feeds, wanted), *_ = case.data
+    try:
+        session = session_of(model, executor)
+        found = session.run(None, feeds)
+    except AnyshapeError as error:
+        return Outcome("passes", "refused", why=reason(error))
+    if not alike(found, wanted, case):
+        return Outcome("passes", "wrong")
+    static = session._programs.static
+    other = {name: x if name in static else larger(x) for name, x in feeds.items()}
+    expected = _expected(model, other)
+    if expected is None:
+        return Outcome("passes", "passes", "-")
+    return Outcome("passes", "passes", *_at_second(session, other, expected, case))
+
+
+def _at_second(
+    session: Any, feeds: dict[str, Array], expected: list[Array], case: NodeCase
+) -> tuple[Status, str]:
+    try:
+        found = session.run(None, feeds)
+    except AnyshapeError as error:
+        return "refused", reason(error)
+    return ("passes" if alike(found, expected, case) else "wrong"), ""
+
+
+def with_symbols(model: Any) -> Any:
+    """The same model with no size given for any input, and no other shapes."""
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    del made.graph.value_info[:]
+    for value in made.graph.input:
+        for dim in value.type.tensor_type.shape.dim:
+            dim.Clear()
+    for value in made.graph.output:
+        value.type.tensor_type.ClearField("shape")
+    return made
+
+
+def larger(x: Array) -> Array:
+    """Sizes above 1 are larger by 1, so that those that were the same still are. Elements are
+    repeated: indices stay in range."""
+    shape = tuple(size + 1 if size > 1 else size for size in x.shape)
+    return np.resize(x, shape) if x.size else np.zeros(shape, x.dtype)
+
+
+def _expected(model: Any, feeds: dict[str, Array]) -> list[Array] | None:
+    """By onnxruntime, or else by onnx.reference; None if neither has a result."""
+    try:
+        quiet = onnxruntime.SessionOptions()
+        quiet.log_severity_level = 4
+        peer = onnxruntime.InferenceSession(model.SerializeToString(), quiet)
+        return peer.run(None, feeds)
+    except Exception:
+        pass
+    try:
+        return list(ReferenceEvaluator(model).run(None, feeds))
+    except Exception:
+        return None

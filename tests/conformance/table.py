@@ -1,0 +1,63 @@
+"""The recorded outcomes of all cases, and the table of `docs/onnx.md` that is made of them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.conformance.cases import cases
+from tests.conformance.outcome import Outcome
+
+RECORD = Path(__file__).parent / "outcomes.txt"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "onnx.md"
+BEGIN, END = "<!-- generated: make conformance -->", "<!-- end -->"
+
+
+def recorded() -> dict[str, Outcome]:
+    lines = RECORD.read_text().splitlines() if RECORD.exists() else []
+    pairs = (line.split(" ", 1) for line in lines)
+    return {name: Outcome.of(rest) for name, rest in pairs}
+
+
+def record(outcomes: Mapping[str, Outcome]) -> None:
+    lines = [f"{name} {outcomes[name].line}" for name in sorted(outcomes)]
+    RECORD.write_text("\n".join(lines) + "\n")
+    text = DOCUMENT.read_text()
+    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
+    DOCUMENT.write_text(f"{before}{BEGIN}\n{table(outcomes)}\n{END}{after}")
+
+
+def table(outcomes: Mapping[str, Outcome]) -> str:
+    """Totals, then a row for each op."""
+    by_op: dict[str, list[Outcome]] = defaultdict(list)
+    for name, outcome in sorted(outcomes.items()):
+        by_op[cases()[name].op].append(outcome)
+    rows = [_row(op, found) for op, found in sorted(by_op.items())]
+    head = "| first op of the test | tests | pass | symbolic | second size | refused, and why |"
+    return "\n".join((totals(outcomes), "", head, "|---|--:|--:|--:|--:|---|", *rows))
+
+
+def totals(outcomes: Mapping[str, Outcome]) -> str:
+    found = list(outcomes.values())
+    plain, symbolic, second = (
+        Counter(getattr(each, name) for each in found) for name in ("plain", "symbolic", "second")
+    )
+    wrong = plain["wrong"] + symbolic["wrong"] + second["wrong"]
+    alone = second["-"] - plain["refused"] - symbolic["refused"]
+    return (
+        f"{len(found)} tests: {plain['passes']} pass, {plain['refused']} are refused by name, "
+        f"{wrong} are wrong. Of those that pass, {symbolic['passes']} pass with every size "
+        f"symbolic, {second['passes']} of them at a second size too, where "
+        f"{second['refused']} are refused and {alone} have no other engine to compare with."
+    )
+
+
+def _row(op: str, found: list[Outcome]) -> str:
+    counts = [
+        sum(getattr(each, name) == "passes" for each in found)
+        for name in ("plain", "symbolic", "second")
+    ]
+    reasons = Counter(each.why for each in found if each.plain == "refused")
+    why = "; ".join(f"{text.replace('|', '/')} ({n})" for text, n in reasons.most_common(3))
+    return f"| {op} | {len(found)} | {' | '.join(map(str, counts))} | {why} |"

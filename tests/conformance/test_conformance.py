@@ -1,0 +1,65 @@
+"""A sample of the node tests: outcomes are as recorded, and none is wrong. `make conformance` runs
+all of them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.cases import cases
+from tests.conformance.outcome import alike, larger, outcome_of, with_symbols
+from tests.conformance.table import BEGIN, DOCUMENT, END, recorded, table
+
+NATIVE = (
+    "test_add_bcast", "test_reduce_log_sum_exp_keepdims_random", "test_scatternd_add",
+    "test_softmax_axis_1", "test_gather_negative_indices", "test_topk",
+    "test_qlinearmatmul_2D_int8_float32", "test_if", "test_reshape_zero_dim",
+    "test_slice_neg_steps", "test_reflect_pad", "test_bitshift_right_int8_negative_shift",
+    "test_attention_4d_gqa", "test_rotary_embedding", "test_nonzero_example", "test_mod_int64_fmod",
+    "test_unique_not_sorted_without_axis", "test_gemm_all_attributes",
+    "test_layer_normalization_2d_axis1",
+)  # fmt: skip
+EVERY = 40
+"""Of all names, one in so many is tried by the interpreter."""
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_native(name: str) -> None:
+    assert outcome_of(cases()[name]) == recorded()[name]
+
+
+@pytest.mark.parametrize("name", sorted(recorded())[::EVERY])
+def test_reference(name: str) -> None:
+    assert outcome_of(cases()[name], "reference") == recorded()[name]
+
+
+def test_the_record_has_every_case_and_none_is_wrong() -> None:
+    outcomes = recorded()
+    assert outcomes.keys() == cases().keys()
+    wrong = [n for n, o in outcomes.items() if "wrong" in (o.plain, o.symbolic, o.second)]
+    assert wrong == []
+    assert sum(o.plain == "passes" for o in outcomes.values()) >= 1300
+    assert sum(o.second == "passes" for o in outcomes.values()) >= 900
+
+
+def test_the_document_has_the_table() -> None:
+    text = DOCUMENT.read_text()
+    assert text.partition(BEGIN)[2].partition(END)[0].strip() == table(recorded())
+
+
+def test_a_wrong_value_is_seen() -> None:
+    case = cases()["test_add"]
+    ((_, (wanted,)),) = case.data
+    assert alike([wanted.copy()], [wanted], case)
+    other = wanted.copy()
+    other.flat[0] += 0.1
+    assert not alike([other], [wanted], case)
+    assert not alike([wanted.astype("f8")], [wanted], case)
+    assert not alike([], [wanted], case)
+
+
+def test_the_second_size_is_another_one() -> None:
+    case = cases()["test_add"]
+    ((feeds, _),) = case.data
+    assert larger(feeds["x"]).shape == (4, 5, 6)
+    sizes = [dim.WhichOneof("value") for each in with_symbols(case.model).graph.input
+             for dim in each.type.tensor_type.shape.dim]  # fmt: skip
+    assert sizes == [None] * 6
