@@ -3,6 +3,7 @@
 from anyshape.frontend.onnx.entries import (
     activations,
     control,
+    convolutions,
     elementwise,
     indexing,
     layers,
@@ -15,6 +16,7 @@ from anyshape.frontend.onnx.entries import (
 __all__ = [
     "activations",
     "control",
+    "convolutions",
     "elementwise",
     "indexing",
     "layers",
