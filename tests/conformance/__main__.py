@@ -56,6 +56,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--executor", default="native")
     parser.add_argument("--missing", action="store_true", help="those without a record only")
+    parser.add_argument("--plain", action="store_true", help="without the symbolic runs")
     parser.add_argument("--seconds", type=float, default=1e9, help="the rest stays as it is")
     parser.add_argument("text", nargs="*")
     given = parser.parse_args()
@@ -63,6 +64,7 @@ def main() -> None:
     names = [n for n in cases() if not given.text or any(text in n for text in given.text)]
     names = [n for n in names if not given.missing or n not in known]
     until = time.monotonic() + given.seconds
+    how = given.executor + (":plain" if given.plain else "")
     with Progress() as progress, ThreadPoolExecutor(given.jobs) as pool:
         task = progress.add_task("node tests", total=len(names))
 
@@ -71,7 +73,7 @@ def main() -> None:
             progress.advance(task)
 
         parts = [names[i :: given.jobs] for i in range(given.jobs)]
-        list(pool.map(lambda part: tried(part, given.executor, until, report), parts))
+        list(pool.map(lambda part: tried(part, how, until, report), parts))
     record(known)
     print(totals(known))
     wrong = [n for n, o in known.items() if "wrong" in (o.plain, o.symbolic, o.second)]

@@ -44,11 +44,12 @@ def totals(outcomes: Mapping[str, Outcome]) -> str:
         Counter(getattr(each, name) for each in found) for name in ("plain", "symbolic", "second")
     )
     wrong = plain["wrong"] + symbolic["wrong"] + second["wrong"]
-    alone = second["-"] - plain["refused"] - symbolic["refused"]
+    alone = sum(each.symbolic == "passes" and each.second == "-" for each in found)
+    tried = len(found) - symbolic["-"]
     return (
         f"{len(found)} tests: {plain['passes']} pass, {plain['refused']} are refused by name, "
-        f"{wrong} are wrong. Of those that pass, {symbolic['passes']} pass with every size "
-        f"symbolic, {second['passes']} of them at a second size too, where "
+        f"{wrong} are wrong. With every size symbolic {tried} of those that pass were tried, and "
+        f"{symbolic['passes']} pass: {second['passes']} of them at a second size too, where "
         f"{second['refused']} are refused and {alone} have no other engine to compare with."
     )
 

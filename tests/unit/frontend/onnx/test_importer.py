@@ -87,6 +87,18 @@ def test_axes_that_are_an_input_have_a_program_for_each_value() -> None:
         ash.compile(made)
 
 
+@pytest.mark.parametrize("sizes", [(1, 5, 5), (2, 9, 6), (3, 13, 11)])
+@pytest.mark.parametrize("group", [1, 2])
+def test_convolutions_over_images_of_any_size(sizes: tuple[int, int, int], group: int) -> None:
+    weights = [tensor("w", randoms(6, 4 // group, 3, 2)), tensor("b", randoms(6))]
+    conv = node("Conv", "xwb", "z", strides=[2, 1], pads=[1, 0, 2, 1], group=group)
+    made = model([conv], [value("x", ["n", 4, "h", "w1"])], [value("z", None)], weights)
+    batch, height, width = sizes
+    x = randoms(batch, 4, height, width)
+    (found,) = ash.compile(made)(x)
+    np.testing.assert_allclose(found, peer(made, {"x": x})[0], rtol=1e-4, atol=1e-5)
+
+
 def test_names_of_sizes_are_axes() -> None:
     compiled = ash.compile(add_model(["n", "m + n"], ["n", "m + n"]))
     x = randoms(2, 5)
