@@ -246,6 +246,16 @@ case("aten.scatter.value", ROWS, ALONG)(lambda x, i: aten.scatter.value(x, 0, i,
 case("aten.scatter_add.default", ROWS, ALONG, Input(("k", "n")))(
     lambda x, i, s: aten.scatter_add.default(x, 0, i, s)
 )
+SUMMED = (ROWS, ALONG, Input(("k", "n")))
+case("aten.scatter.reduce", *SUMMED)(
+    lambda x, i, s: aten.scatter.reduce(x, 0, i, s, reduce="multiply")
+)
+case("aten.scatter.value_reduce", ROWS, ALONG)(
+    lambda x, i: aten.scatter.value_reduce(x, 0, i, 2.5, reduce="add")
+)
+case("aten.scatter_reduce.two", *SUMMED)(
+    lambda x, i, s: aten.scatter_reduce.two(x, 0, i, s, "mean", include_self=False)
+)
 PUT = (ROWS, PICK, Input(("k", "n")))
 case("aten.index_put.default", *PUT)(lambda x, i, v: aten.index_put.default(x, [i], v, True))
 PAIR = (Input((4, "m", 4)), PICK, PICK, Input(("k", "m")))
@@ -300,6 +310,7 @@ W = Input((4, 6))
 add("aten.mm.default aten.matmul.default", (X, W))
 add("aten.bmm.default", (Input((2, "n", 4)), Input((2, 4, "m"))))
 add("aten.mv.default", (X, Input((4,))))
+add("aten.addmv.default", (Input(("n",)), X, Input((4,))), beta=2, alpha=0.5)
 add("aten.dot.default", (Input(("n",)), Input(("n",))))
 add("aten.linear.default", (X, Input((6, 4)), Input((6,))))
 add("aten.addmm.default", (Input((6,)), X, W), beta=2, alpha=0.5)
@@ -489,7 +500,40 @@ case(
     *(Input(("n", 4, "m")), CHANNEL, CHANNEL, CHANNEL, Input((4,), positive)),
 )(lambda *tensors: aten.batch_norm.default(*tensors, False, 0.1, 1e-5, False))
 
-# Entries that need bodies, or a package beside torch: tests/e2e/test_torch*.py has them.
+# --- images ---------------------------------------------------------------------------------------
+
+SPATIAL = {1: Input(("n", 4, 9)), 2: Input(("n", 4, 6, 5)), 3: Input(("n", 2, 4, 5, 3))}
+FIXED = {rank: Input((2, *image.shape[1:])) for rank, image in SPATIAL.items()}
+"""For ops whose batch torch fixes if it is traced like this; e2e/test_torch_pools.py has others."""
+for rank, image in SPATIAL.items():
+    add(f"aten.avg_pool{rank}d.default", (image,), [2] * rank, [1] * rank, [1] * rank)
+    add(f"aten.max_pool{rank}d.default", (image,), [2] * rank, [1] * rank, [1] * rank)
+    add(f"aten.adaptive_avg_pool{rank}d.default", (image,), [3] * rank)
+    for name, rest in (
+        (f"aten.max_pool{rank}d_with_indices.default", ([2] * rank,)),
+        (f"aten.adaptive_max_pool{rank}d.default", ([2] * rank,)),
+    ):
+        CASES[name] = Case(functools.partial(_pair, op(name), rest, {}), (image,))
+    for kind in ("upsample_nearest", "_upsample_nearest_exact"):
+        add(f"aten.{kind}{rank}d.default", (image,), [7] * rank)
+        add(f"aten.{kind}{rank}d.vec", (FIXED[rank],), None, [2.0] * rank)
+for rank, kind in ((1, "linear1d"), (2, "bilinear2d"), (2, "bicubic2d"), (3, "trilinear3d")):
+    add(f"aten.upsample_{kind}.default", (SPATIAL[rank],), [7] * rank, False)
+    add(f"aten.upsample_{kind}.vec", (FIXED[rank],), None, True, [2.0] * rank)
+for rank in (2, 3):
+    add(f"aten._adaptive_avg_pool{rank}d.default", (SPATIAL[rank],), [3] * rank)
+add("aten.one_hot.default", (Input(("n", 3), first_four),), 5)
+add("aten.im2col.default", (FIXED[2],), [2, 2], [1, 1], [1, 0], [2, 1])
+add("aten.group_norm.default", (SPATIAL[2],), 2, None, None)
+case("aten.native_group_norm.default", FIXED[1])(
+    lambda x: operator.getitem(aten.native_group_norm.default(x, None, None, 2, 4, 9, 2, 1e-5), 0)
+)
+add(
+    "aten.instance_norm.default",
+    (FIXED[2],),
+    *(None, None, None, None, True, 0.1, 1e-5, False),
+)
+
 # --- into new memory ------------------------------------------------------------------------------
 
 case("aten.relu_.default", X)(lambda x: aten.relu_.default(aten.clone.default(x)))
@@ -499,9 +543,11 @@ case("aten.masked_fill_.Scalar", X, B)(
 case("aten.add_.Tensor", X, Y)(lambda x, y: aten.add_.Tensor(aten.clone.default(x), y))
 case("aten.mul_.Tensor", X, Y)(lambda x, y: aten.mul_.Tensor(aten.clone.default(x), y))
 
+# Entries that need bodies, or a package beside torch: tests/e2e/test_torch*.py has them.
 ELSEWHERE = frozenset(
     {"cond", "while_loop", "scan", "map_impl", "transformers.grouped_mm_fallback.default",
-     "aten._native_batch_norm_legit_functional.default"}  # it is refused
+     "aten._native_batch_norm_legit_functional.default",  # it is refused
+     "sym_ite"}  # e2e/test_torch_truths.py
     | {f"aten.{kind}.{form}" for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")
        for form in ("input", "data")}  # e2e/test_torch_recurrent.py
     | {"aten.cov.default", "aten.corrcoef.default"}  # e2e/test_torch_host_ops.py
