@@ -138,6 +138,7 @@ def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "attention at batch=2, seq=5, kv=9: " in printed
     assert "torch.Size([3, 57, 768])" in printed
+    assert "['batch', 'seq', 64]\n(2, 5, 64)\n" in printed
 
 
 @needs_weights
