@@ -199,14 +199,14 @@ class HostExecutor:
         be: not for those that wait for others, nor for branches that this binding cannot take.
         What host nodes need themselves is NumPy's, and is not reserved."""
         whole = self.specialize(sizes)
-        if self.course is not None:
-            parts = (whole, *whole.segments)
-            self.course.reserve(max(part.memory().arena for part in parts))
         known = {**whole.binding, **sizes}
         for segment in self.plan.segments:
             if segment.axes <= known.keys():
                 with suppress(FactViolationError):  # of a branch; the entry checks those of all
                     self._reserve(segment, {axis: known[axis] for axis in segment.axes})
+        if self.course is not None:  # last: segments know the limit
+            parts = (whole, *whole.segments)
+            self.course.reserve(max(part.memory().arena for part in parts))
 
     def _reserve(self, segment: SegmentStep, sizes: Mapping[str, int]) -> None:
         """In a course, all take turns in one arena."""

@@ -1,5 +1,6 @@
 """Courses: segments, branches, loops and sizes that data decide, in one native run."""
 
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from threading import Timer
 from typing import Any
@@ -14,6 +15,7 @@ from anyshape.base.errors import (
     DeadlineError,
     EvaluationError,
     FactViolationError,
+    InsufficientMemoryError,
     LateSizeError,
     MemoryLimitError,
     TraceError,
@@ -182,6 +184,29 @@ def test_a_memory_limit_is_honoured_in_the_middle() -> None:
     np.testing.assert_array_equal(executable(x, np.array(3))[0], np.full(3000, 2, np.float32))
 
 
+def test_copies_of_inputs_are_asked_for_before_they_are_made() -> None:
+    """A value that is repeated without memory would take a terabyte as an input."""
+    executable = ash.compile(repeated)
+    huge = np.broadcast_to(np.float32(1), (1 << 40,))
+    with pytest.raises(MemoryLimitError):
+        executable.run((huge, np.array(0)), memory_limit="1MB")
+    with pytest.raises(InsufficientMemoryError):
+        executable(huge, np.array(0))
+
+
+@ash.jit
+def sorted_twice(x: ash.f32["n"], often: ash.i64[()]):
+    ends = ash.sort(ash.sort(x) * 2)
+    return ash.while_loop(lambda i, y: i < often, lambda i, y: (i + 1, y + ends), (often * 0, ends))
+
+
+def test_what_is_beyond_a_limit_is_not_reserved() -> None:
+    executable = ash.compile(sorted_twice, memory_limit="1MB")
+    with pytest.raises(MemoryLimitError):
+        executable.reserve(n=1 << 20)
+    assert executable.memory().idle_arenas < 1 << 20
+
+
 def test_memory_of_ended_calls_goes_back() -> None:
     executable = ash.compile(repeated)
     x = np.ones(1000, np.float32)
@@ -207,6 +232,36 @@ def test_many_threads_at_once() -> None:
 
 
 # --- what Python computes in the middle -----------------------------------------------------------
+
+
+def test_what_python_keeps_outlives_the_call() -> None:
+    torch = pytest.importorskip("torch")
+    kept: list[Any] = []
+
+    @torch.library.custom_op("anyshape_test_course::peek", mutates_args=())
+    def peek(x: torch.Tensor) -> torch.Tensor:
+        kept.append(x)
+        return x * 2
+
+    @peek.register_fake
+    def _(x: Any) -> Any:
+        return torch.empty_like(x)
+
+    class Peeking(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return peek(x) + 1
+
+    with pytest.warns(HostOpsWarning):
+        executable = ash.compile(Peeking(), (torch.ones(4),), axes={"x": ("n",)})
+    given = torch.full((1 << 20,), 7.0)
+    lives = weakref.ref(given)
+    kept.clear()
+    executable(given)
+    del given
+    assert lives() is not None
+    assert bool((kept[0] == 7).all())
+    kept.clear()
+    assert lives() is None
 
 
 def test_what_python_raises_in_a_loop_leaves_everything_usable() -> None:

@@ -248,6 +248,22 @@ def written(x: Any, mask: Any, index: Any, v: Any) -> Any:
     return a, b, c, d, e, f
 
 
+def test_any_byte_but_zero_is_true() -> None:
+    """NumPy and torch make such masks from bytes."""
+
+    @ash.jit
+    def selected(mask: ash.bool[n], x: ash.f32[n]):
+        return x[mask], *ash.nonzero(mask)
+
+    for size in (3, 64, 100, 1000):
+        mask = np.where(np.arange(size) % 7, 255, 0).astype(np.uint8)
+        mask[::5] = 2
+        x = np.arange(size, dtype=np.float32)
+        found, places = selected(mask.view(bool), x)
+        np.testing.assert_array_equal(found, x[mask != 0])
+        np.testing.assert_array_equal(places, np.flatnonzero(mask))
+
+
 def test_assignment() -> None:
     x, v = floats(7, 3), floats(4, 3, seed=2)
     check(written, written, x, bools(7), np.array([0, 6, 3, 3]), v)

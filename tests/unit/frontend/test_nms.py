@@ -83,6 +83,14 @@ def test_classes_of_batches(sizes: tuple[int, int, int], executor: Any) -> None:
         np.testing.assert_array_equal(found, expected(boxes, scores, 0.5, 4, 0.25))
 
 
+@pytest.mark.parametrize("executor", ["reference", "native"])
+def test_a_score_that_is_no_number_is_above_no_threshold(executor: Any) -> None:
+    boxes, scores = made(2, 3, 21)
+    scores[:, :, ::4] = np.nan
+    (found,) = ash.compile(many_classes, executor=executor)(boxes, scores)
+    np.testing.assert_array_equal(found, expected(boxes, scores, 0.5, 4, 0.25))
+
+
 def test_the_better_of_equal_scores_is_the_first() -> None:
     boxes = np.array([[0, 0, 2, 2], [0, 0, 2, 2], [5, 5, 6, 6]], np.float32)
     found, _ = one_class(boxes, np.ones(3, np.float32), np.array(0.5, np.float32))

@@ -189,6 +189,26 @@ def exit_with_running_threads() -> None:
     time.sleep(random.Random(os.getpid()).uniform(0.05, 0.3))
 
 
+@ash.jit
+def with_calls_of_python(x: ash.f32["n"]):
+    for _ in range(12):
+        x = x + ash.random.new_key().astype(ash.f32).sum()
+    return x
+
+
+def exit_during_calls_of_python() -> None:
+    """The interpreter ends while daemon threads compute host nodes."""
+    executable = ash.compile(with_calls_of_python)
+
+    def body() -> None:
+        while True:
+            executable(np.ones(5, np.float32))
+
+    for _ in range(4):
+        threading.Thread(target=body, daemon=True).start()
+    time.sleep(random.Random(os.getpid()).uniform(0.05, 0.3))
+
+
 def no_memory_for_a_worker() -> None:
     """A worker thread that cannot start: the caller does the work alone."""
     program = chain_program()
@@ -251,6 +271,7 @@ SCENARIOS: dict[str, Callable[[], None]] = {
         calls_in_handlers,
         compile_while_children_live,
         damaged_entries,
+        exit_during_calls_of_python,
         exit_with_running_threads,
         fork_during_compiles,
         fork_during_runs,

@@ -6,11 +6,13 @@ equal scores, the one that was given first.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder.assemble import stack
 from anyshape.frontend.builder.axes import Size, describe
 from anyshape.frontend.builder.convert import ArrayLike, as_float, asarray, widened
+from anyshape.frontend.builder.elementwise import where
 from anyshape.frontend.builder.late import selected
 from anyshape.frontend.builder.reduce import sum
 from anyshape.frontend.builder.source import iota
@@ -59,8 +61,10 @@ def _suppressed(
 ) -> tuple[Tensor, Tensor]:
     """kept[batch, classes, n], and how many of them there are: [batch, classes]."""
     tracer = active()
-    _, order = tracer.emit_all("sort", scores, axis=2, descending=True)
     candidates = _candidates(scores, score_threshold)
+    if score_threshold is not None:  # NaN is above none, but first among those in order
+        scores = where(scores > score_threshold, scores, -math.inf)
+    _, order = tracer.emit_all("sort", scores, axis=2, descending=True)
     threshold = asarray(iou_threshold, f64).reshape(())
     limit = scores.shape[2] if most is None else tracer.dim(most)
     operands = boxes, order, candidates, threshold

@@ -37,6 +37,10 @@ class Arguments {
     void copy_to(std::size_t input, std::byte* to);
     void copy();
 
+    // The caller's objects, as a tuple, and whether the memory of all inputs lives as long.
+    nanobind::handle objects() const noexcept { return inputs_; }
+    bool live_with_objects() const noexcept { return copies_.empty() && tensors_.empty(); }
+
     // What whoever writes into memory of the caller must know about an input.
     nanobind::handle object(std::size_t input) const noexcept;
     std::span<const std::int64_t> sizes(std::size_t input) const noexcept;

@@ -95,6 +95,18 @@ nb::object copied(const Value& value, const ArrayForm& form) {
     return array;
 }
 
+// Takes the lock, which an interpreter that ends never gives: see `called`.
+void let_go(void* held) noexcept {
+    PyGILState_STATE state{};
+    try {
+        state = PyGILState_Ensure();
+    } catch (...) {
+        while (true) pause();
+    }
+    Py_DECREF(static_cast<PyObject*>(held));
+    PyGILState_Release(state);
+}
+
 // An array of the host's: its memory lives as long as the array does.
 void take_array(Value& value, nb::handle object) {
     if (!PyArray_Check(object.ptr()) || !PyArray_ISCARRAY_RO(as_array(object))) {
@@ -106,10 +118,7 @@ void take_array(Value& value, nb::handle object) {
     value.data = static_cast<std::byte*>(PyArray_DATA(array));
     value.dims.assign(dims.begin(), dims.end());
     Py_INCREF(object.ptr());
-    value.owner = std::shared_ptr<void>(object.ptr(), [](void* held) {
-        const nb::gil_scoped_acquire acquired;
-        Py_DECREF(static_cast<PyObject*>(held));
-    });
+    value.owner = std::shared_ptr<void>(object.ptr(), let_go);
 }
 
 // The array that the caller gets: it owns its memory, and shares it with no other.
@@ -128,16 +137,31 @@ nb::object result_of(Value& value, nb::handle dtype) {
 // Python's error is set.
 struct HostFailed {};
 
+// An interpreter that ends stops its threads where they wait for its lock, by unwinding. What
+// stands on the stack above needs the lock to end, so the unwinding goes no further than here.
+PyObject* called(PyObject* host, PyObject* number, PyObject* operands, PyObject* sizes) {
+    try {
+        return PyObject_CallFunctionObjArgs(host, number, operands, sizes, nullptr);
+    } catch (...) {  // C throws nothing else
+        while (true) pause();
+    }
+}
+
 struct Host {
     const BoundCourse& course;
     WithoutGil& released;
-    bool inputs_live;  // as long as the caller's arrays: not copies of this call
+    const Arguments& arguments;
+
+    // Memory of an input or a constant: whoever keeps the array keeps what owns these, too.
+    nb::object lent(const Value& value, const ArrayForm& form) const {
+        if (!arguments.live_with_objects()) return copied(value, form);
+        return array_on(form, value.data, nb::make_tuple(arguments.objects(), course.keep));
+    }
 
     nb::object array(const Value& value, nb::handle dtype) const {
         const ArrayForm form = form_of(value, dtype);
         const bool is_lent = value.block == nullptr && value.owner == nullptr;
-        if (is_lent && !inputs_live) return copied(value, form);
-        return array_on(form, value.data, owner_of(value));
+        return is_lent ? lent(value, form) : array_on(form, value.data, owner_of(value));
     }
 
     void call(HostCall& call) const {
@@ -146,8 +170,10 @@ struct Host {
         for (std::size_t i = 0; i < call.operands.size(); ++i) {
             operands.append(array(*call.operands[i], dtypes[i]));
         }
-        const nb::object results =
-            course.host(call.step.number, operands, as_tuple(call.sizes));
+        const nb::object number = nb::int_(call.step.number), sizes = as_tuple(call.sizes);
+        const nb::object results = nb::steal(
+            called(course.host.ptr(), number.ptr(), operands.ptr(), sizes.ptr()));
+        if (!results.is_valid()) throw nb::python_error();
         if (nb::len(results) != call.results.size()) {
             throw nb::type_error("the host gives another number of results");
         }
@@ -179,14 +205,18 @@ void call_host(void* what, HostCall& call) {
 void execute(const BoundCourse& course, CourseRun& run, Arguments& arguments, CourseLimits limits,
              const Stop::Limits* given) {
     WithoutGil released;
-    arguments.copy();
+    try {
+        arguments.copy();
+    } catch (const std::bad_alloc&) {
+        run.entry().throw_lack_of_memory(limits.held);
+    }
     Stop::Limits ending = given != nullptr ? *given : Stop::Limits{};
     const bool interruptible = on_main_thread();
     if (interruptible) {
         ending.interrupted = signals_raise;
         ending.what = &released;
     }
-    Host host{course, released, !arguments.must_copy()};
+    Host host{course, released, arguments};
     Stop stop(ending);
     limits.stop = interruptible || given != nullptr ? &stop : nullptr;
     limits.punctual = given != nullptr;
@@ -206,6 +236,7 @@ nb::object call(const BoundCourse& course, nb::handle inputs, std::optional<std:
     const CourseLimits limits{
         .memory_limit = read_memory_limit(memory_limit, entry.memory_limit()),
         .held = arguments.copied_bytes()};
+    run.entry().require_memory_within(limits.memory_limit, limits.held);
     const CallMemory counted;
     try {
         execute(course, run, arguments, limits, is_given ? &given : nullptr);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t group = 64;  // elements that are looked at together
 
-// As stored: one byte, 0 or 1.
+// As stored: one byte. That of a caller may have any value but 0 for true.
 enum class Bool : std::uint8_t {};
 
 template <typename T>
@@ -35,13 +35,9 @@ using Flags = std::array<std::uint64_t, group / 8>;  // a byte for each element,
 template <typename T>
 Flags flags_of_group(const T* x) {
     Flags flags;
-    if constexpr (std::is_same_v<T, Bool>) {
-        std::memcpy(flags.data(), x, group);
-    } else {
-        std::array<std::uint8_t, group> bytes;
-        for (std::size_t i = 0; i < group; ++i) bytes[i] = is_nonzero(x[i]);
-        std::memcpy(flags.data(), bytes.data(), group);
-    }
+    std::array<std::uint8_t, group> bytes;
+    for (std::size_t i = 0; i < group; ++i) bytes[i] = is_nonzero(x[i]);
+    std::memcpy(flags.data(), bytes.data(), group);
     return flags;
 }
 

@@ -177,7 +177,7 @@ class Walker {
         for (std::size_t i = 0; i < work.operands.size(); ++i) {
             const Operand operand = work.operands[i];
             const Value& value = frame.slots[operand.slot];
-            std::int64_t* dims = &run.dims()[0] + program.dim_begin(i);
+            std::int64_t* dims = run.dims().data() + program.dim_begin(i);
             if (operand.axis >= 0) {
                 dims[0] = value.dims[static_cast<std::size_t>(operand.axis)];
                 dims[1] = 0;
