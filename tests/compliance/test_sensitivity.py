@@ -25,7 +25,7 @@ class Wrong(Interpreter):
 
     def run(self, graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
         *others, last = super().run(graph, arrays)
-        changed = np.array(last)
+        changed = np.array(last, order="C")  # so that what is changed is no copy
         if changed.size:
             flat = changed.reshape(-1)
             old = flat[-1]
