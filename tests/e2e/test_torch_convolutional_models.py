@@ -1,9 +1,8 @@
 """Models of convolutions: regions between them work with channels last, at sizes not captured."""
 
-from __future__ import annotations
-
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -112,3 +111,59 @@ def test_channels_last_in_memory() -> None:
         for size in ((1, 3, 7, 5), (3, 3, 31, 2)):
             x = torch.randn(size).to(memory_format=torch.channels_last)
             torch.testing.assert_close(fast(x), layer(x), rtol=1e-4, atol=1e-4)
+
+
+# --- operands that are no values of convolutions --------------------------------------------------
+
+
+class WithMore(nn.Module):
+    """A convolution, and what `rest` makes of its result and its input."""
+
+    def __init__(self, rest: Any, more: Any) -> None:
+        super().__init__()
+        self.conv, self.rest = nn.Conv2d(4, 8, 3, padding=1), rest
+        self.more = nn.Parameter(more)
+
+    def forward(self, image: Any) -> Any:
+        return self.rest(self.conv(image), image, self.more)
+
+
+def axis_in_front(y: Any, image: Any, more: Any) -> Any:
+    return y * more
+
+
+def beside_means(y: Any, image: Any, more: Any) -> Any:
+    means = image.mean((2, 3), keepdim=True)
+    return torch.cat([y, means.expand(-1, -1, *image.shape[2:])], 1)
+
+
+def beside_a_constant(y: Any, image: Any, more: Any) -> Any:
+    return torch.cat([y, more.expand(image.shape[0], -1, *image.shape[2:])], 1)
+
+
+@pytest.mark.parametrize("places", [("h", "w"), (None, None)], ids=str)
+@pytest.mark.parametrize(
+    ("rest", "shape"),
+    [(axis_in_front, (5, 1, 1, 1, 1)), (beside_means, (1,)), (beside_a_constant, (1, 3, 1, 1))],
+    ids=lambda case: getattr(case, "__name__", ""),
+)
+def test_operands_of_other_shapes(rest: Any, shape: tuple[int, ...], places: Any) -> None:
+    torch.manual_seed(0)
+    model = WithMore(rest, torch.randn(shape)).eval()
+    fast = ash.compile(model, (torch.randn(2, 4, 8, 8),), axes={"image": ("n", None, *places)})
+    with torch.no_grad():
+        for size in [(8, 8), (1, 1), (5, 7)] if places[0] else [(8, 8)]:
+            x = torch.randn(3, 4, *size)
+            torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-4)
+
+
+def test_scales_of_narrow_weights_do_not_overflow() -> None:
+    """Weights times scales are larger than an f16 holds, results are not."""
+    weights, scales = np.full((1, 3, 4, 4), 100, np.float16), np.full(4, 1000, np.float16)
+
+    @ash.jit
+    def scaled(x: ash.f16["b", "t", 4]) -> Any:
+        return ash.conv(x, weights) * scales
+
+    (found,) = ash.compile(scaled)(np.full((2, 5, 4), 1e-3, np.float16))
+    np.testing.assert_allclose(found, np.full((2, 3, 4), 1200), rtol=1e-2)

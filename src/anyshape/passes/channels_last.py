@@ -100,8 +100,12 @@ class _Mover(Rebuilder):
     def _on_inner(self, node: Node, builder: Builder) -> Value | None:
         rank = max(value.tensor.rank for value in node.operands if value in self.inner)
         attrs = inner_attrs(node, channels_first(rank))
-        if attrs is None:
+        repeats = node.op.has(Trait.ELEMENTWISE)  # others need all axes, but of a fill
+        own = (v.tensor.rank == 0 or v in self.inner or v in self.known for v in node.operands)
+        if attrs is None or not (repeats or all(own)):
             return None
+        if any(value.tensor.rank > rank for value in node.operands):
+            return None  # the result has axes in front of those that are transposed
         operands = [self._inner_of(value, rank, builder) for value in node.operands]
         found = [value for value in operands if value is not None]
         if len(found) < len(operands):

@@ -6,7 +6,8 @@
 
 A batch norm is a scale and a shift, so its scale goes into the weights, and is multiplied when
 compiling; the shift stays, as a bias. Results are rounded in another order, as they are wherever a
-model is exported with its batch norms folded.
+model is exported with its batch norms folded. 16-bit weights are left alone: they would be rounded
+once more, and overflow at numbers that results never reach.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import CountingRebuilder, Rebuilder, rebuild_graph
+from anyshape.ir.types import wide_of
 from anyshape.ops.conv import ConvAttrs
 from anyshape.ops.known import ADD, CONSTANT, CONV, MUL
 from anyshape.passes.infra import PassContext
@@ -82,6 +84,8 @@ class _Scales(CountingRebuilder):
         x, weights = conv.operands
         groups, *taps, _, outside = weights.tensor.shape
         shape = scale.tensor.shape
+        if wide_of(weights.tensor.dtype) != weights.tensor.dtype:
+            return None  # weights may overflow where results, summed in f32, do not
         if weights.node not in self.constants or shape not in ((), (groups * outside,)):
             return None
         if shape:
