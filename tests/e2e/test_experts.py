@@ -86,3 +86,26 @@ def test_a_layer_is_five_kernels(function: Any) -> None:
     """Rows by expert, their tokens, two products, and the sum of what a token gets."""
     names = [kernel.name.split("+")[0] for kernel in ash.compile(function.graph).kernels]
     assert names == ["worklist", "gather", "grouped_dot", "grouped_dot", "gather"]
+
+
+def test_rows_divided_by_a_literal_that_adds_axes() -> None:
+    @ash.jit
+    def divided(keys: ash.i64["t", 2]):
+        return ash.worklist(keys, groups=3).order // np.array([[2]])
+
+    keys = np.array([[2, 0], [1, 2], [0, 1]])
+    found = ash.compile(divided)(keys)[0]
+    assert found.shape == (1, 6)
+    np.testing.assert_array_equal(found[0], np.argsort(keys.ravel(), kind="stable") // 2)
+
+
+def test_floats_are_no_numbers_of_choices() -> None:
+    """Quotient and rest of different floats are not put together again."""
+
+    @ash.jit
+    def apart(x: ash.f32["t"], keys: ash.i64["t"]):
+        return (x // 2.5) * 2.25 + x % 2.75, ash.worklist(keys, groups=3).order
+
+    x = np.array([0.5, 3, 11], np.float32)
+    found = ash.compile(apart)(x, np.array([2, 0, 1]))[0]
+    np.testing.assert_allclose(found, (x // 2.5) * 2.25 + x % 2.75, rtol=1e-6)

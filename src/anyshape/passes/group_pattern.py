@@ -25,7 +25,29 @@ ONE: Final = Dim.of(1)
 
 
 def uncast(value: Value) -> Value:
+    """Before all casts: of zeros and ones, which any dtype holds."""
     while value.node.op is CAST:
+        value = value.node.operands[0]
+    return value
+
+
+def same_groups(value: Value) -> Value:
+    """Before casts after which it has the same group, and no group where it had none."""
+    while value.node.op is CAST and _keeps_groups(value.node):
+        value = value.node.operands[0]
+    return value
+
+
+def _keeps_groups(cast: Node) -> bool:
+    """An f32 rounds integers, but none to a number below `MOST_GROUPS`."""
+    old, new = cast.operands[0].tensor.dtype, cast.result().tensor.dtype
+    rounded = not old.is_float and new.is_float and new.bits >= 32
+    return rounded or np.can_cast(old.numpy, new.numpy, "safe")
+
+
+def same_counts(value: Value) -> Value:
+    """Before casts to dtypes that hold numbers of rows."""
+    while value.node.op is CAST and value.tensor.dtype.bits >= 32:
         value = value.node.operands[0]
     return value
 
@@ -39,7 +61,7 @@ def literal(value: Value) -> np.ndarray | None:
 
 def counts_up_to(value: Value) -> int | None:
     """How many numbers from 0 on, one after the other, are the last axis of a value."""
-    value, size = uncast(value), value.tensor.shape[-1].constant if value.tensor.rank else None
+    value, size = same_groups(value), value.tensor.shape[-1].constant if value.tensor.rank else None
     if size is None or any(dim != ONE for dim in value.tensor.shape[:-1]):
         return None
     if value.node.op is RESHAPE:
@@ -67,17 +89,17 @@ def ends_of(node: Node) -> Ends | None:
     """`cumsum(sum(keys[:, None] == arange(groups), axis=0))`."""
     if node.op is not cumulative.cumsum or node.attrs != CumulativeAttrs(0):
         return None
-    total = uncast(node.operands[0]).node
+    total = same_counts(node.operands[0]).node
     if total.op is not SUM or total.attrs != ReduceAttrs((0,)):
         return None
-    hits = uncast(total.operands[0])
+    hits = same_counts(total.operands[0])
     if hits.node.op is not elementwise.eq or hits.tensor.rank != 2:
         return None
     for keys, numbers in (hits.node.operands, hits.node.operands[::-1]):
-        groups, column = counts_up_to(numbers), uncast(keys)
+        groups, column = counts_up_to(numbers), same_groups(keys)
         flat = column.node.operands[0] if column.node.op is RESHAPE else None
         if groups and groups < MOST_GROUPS and flat is not None and flat.tensor.rank == 1:
-            return Ends(uncast(flat), groups)
+            return Ends(same_groups(flat), groups)
     return None
 
 
@@ -144,6 +166,8 @@ def _keeps_truth(node: Node) -> bool:
 def _picked(node: Node) -> tuple[int, int] | None:
     """The only axis that a slice takes one element of, and which; all else is whole."""
     attrs, shape = node.attrs_as(SliceAttrs), node.operands[0].tensor.shape
+    if set(attrs.steps) != {1}:
+        return None
     cut = [
         axis
         for axis, (start, stop, size) in enumerate(
@@ -179,10 +203,10 @@ def _compared(node: Node, places: tuple[Place, ...], fixed: int | None) -> Mask 
 
 def _group(number: Value, places: tuple[Place, ...], fixed: int | None) -> int | None:
     """The number that the picked elements are compared with."""
-    array = literal(uncast(number))
+    array = literal(same_groups(number))
     if array is not None and array.size == 1 and fixed is None:
         group = float(array.ravel()[0])
-        return int(group) if group == int(group) and 0 <= group < MOST_GROUPS else None
+        return int(group) if group.is_integer() and 0 <= group < MOST_GROUPS else None
     groups = counts_up_to(number)
     if groups is None or fixed is None or not places or places[-1] != _AT:
         return None
@@ -191,7 +215,7 @@ def _group(number: Value, places: tuple[Place, ...], fixed: int | None) -> int |
 
 def _axes_of_keys(keys: Value, places: tuple[Place, ...]) -> tuple[Value, tuple[int, ...]] | None:
     """The keys, as they are before views, and which of their axes each axis of the mask is."""
-    keys = uncast(keys)
+    keys = same_groups(keys)
     of_keys = places[len(places) - keys.tensor.rank :]
     while keys.node.op is RESHAPE:
         ones = tuple(None if dim == ONE else place
@@ -199,7 +223,7 @@ def _axes_of_keys(keys: Value, places: tuple[Place, ...]) -> tuple[Value, tuple[
         moved = _unsqueezed(keys, ones)
         if moved is None:
             break
-        keys, of_keys = uncast(keys.node.operands[0]), moved
+        keys, of_keys = same_groups(keys.node.operands[0]), moved
     known = [place for place in of_keys if place is not None and place != _AT]
     if len(known) != len(of_keys) or sorted(known) != list(range(len(known))):
         return None

@@ -44,7 +44,7 @@ from anyshape.ops.sort import SortAttrs
 from anyshape.ops.source import DimAttrs
 from anyshape.ops.worklist import WorklistAttrs
 from anyshape.passes.constant_work import weights_of
-from anyshape.passes.group_pattern import ends_of, literal, uncast
+from anyshape.passes.group_pattern import ends_of, literal, same_counts
 from anyshape.passes.infra import PassContext
 from anyshape.passes.known_indices import IndexAsker
 from anyshape.passes.sibling_parts import array_of
@@ -109,8 +109,8 @@ class _Former(IndexAsker):
         made = self._ends(node, builder) or _position(node, builder) or _sums(node, builder)
         made = made or _of_indices(node, builder) or _put_together(node) or _source(node)
         made = made or _of_own_ends(node, builder) or _with_tokens(node, builder)
-        if made is None:
-            return super().replace(node, builder)
+        if made is None or tuple(value.type for value in made) != node.types:
+            return super().replace(node, builder)  # or a literal of size 1 adds axes
         self._decide(node, builder, "it is of rows by group")
         return made
 
@@ -185,7 +185,7 @@ def _of_own_ends(node: Node, builder: Builder) -> tuple[Value, ...] | None:
     """A grouped product with ends as they are, in no other dtype."""
     if node.op is not GROUPED_DOT or node.operands[2].node.op is not CAST:
         return None
-    ends = uncast(node.operands[2])
+    ends = same_counts(node.operands[2])
     if ends.node.op is not WORKLIST:
         return None
     return (builder.emit("grouped_dot", *node.operands[:2], ends),)
@@ -267,7 +267,9 @@ def _number(value: Value) -> int | None:
     if isinstance(value.node.attrs, DimAttrs):
         return value.node.attrs.value.constant
     array = literal(value)
-    return None if array is None or array.size != 1 else int(array.ravel()[0])
+    if array is None or array.size != 1 or array.dtype.kind not in "iu":
+        return None
+    return int(array.ravel()[0])
 
 
 # --- halves of one product ------------------------------------------------------------------------

@@ -212,3 +212,47 @@ def test_what_is_refused_says_why_and_keeps_its_values(function: Any) -> None:
     given = floats(9, WIDTH), *(routes(9) for _ in function.graph.body.params[1:])
     (found,), (expected,) = compile_graph(function.graph)(*given), evaluate(function.graph, *given)
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+
+
+# --- keys that are not what they seem -------------------------------------------------------------
+
+
+@ash.jit
+def every_second_row(x: ash.f32["t", WIDTH], route: ash.i64["t"]):
+    """A mask of fewer rows than there are keys."""
+    hot, out = ash.one_hot(route, EXPERTS, ash.i64)[::2], ash.zeros_like(x)
+    for e in range(EXPERTS):
+        (rows,) = ash.nonzero(hot[:, e])
+        out = put(out, rows, x[rows] @ UP[e] @ DOWN[e])
+    return out
+
+
+@ash.jit
+def narrow_keys(x: ash.f32["t", WIDTH], route: ash.i64["t"]):
+    """257 is group 1, as an i8."""
+    return loop(x, route.astype(ash.i8))
+
+
+@pytest.mark.parametrize("function", [every_second_row, narrow_keys], ids=lambda f: f.graph.name)
+def test_keys_are_read_as_they_are_compared(function: Any) -> None:
+    given = floats(7, WIDTH), np.array([0, 1, 256, 257, 2, 3, 1])
+    (found,), (expected,) = compile_graph(function.graph)(*given), evaluate(function.graph, *given)
+    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+
+
+def counted(width: Any) -> Any:
+    """Rows sorted by group, whose numbers are counted in some dtype."""
+
+    @ash.jit
+    def function(x: ash.f32["t", WIDTH], scores: ash.f32["t", EXPERTS]):
+        order = ash.argsort(route := ash.argmax(scores, axis=1))
+        hits = (route[:, None] == ash.arange(EXPERTS)).astype(ash.i64)
+        ends = ash.cumsum(ash.sum(hits, axis=0).astype(width).astype(ash.i64))
+        return ash.grouped_dot(x[order], UP, ends)
+
+    return function
+
+
+def test_counts_that_wrap_are_no_ends() -> None:
+    assert "worklist" in ops(counted(ash.i32).graph)
+    assert "worklist" not in ops(counted(ash.i8).graph)
