@@ -4,7 +4,8 @@
 
 A value is invariant if it depends on captures alone. Those with a loop of their own are worth
 memory (products, reductions, sorts); elementwise work on captures stays where it is, and joins the
-kernel that uses it. A loop that is not entered has computed them for nothing.
+kernel that uses it. A loop that is not entered has computed them for nothing, but asks nothing of
+its sizes: a region that states more than is known outside keeps its nodes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from anyshape.ir.types import TensorType, Type
 from anyshape.ops.control import ScanAttrs, WhileAttrs
 from anyshape.passes.infra import PassContext
 from anyshape.passes.native_forms import is_alone, is_loop
-from anyshape.sym import Facts, Symbol
+from anyshape.sym import Answer, Facts, FactScope, Symbol
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,14 @@ class _Mover(Rebuilder):
     def _moved(self, loop: Node, first: int, builder: Builder) -> Node:
         operands, regions = list(loop.operands), list(loop.regions)
         for number in range(len(regions)):
-            for value in _worth_moving(regions[number], first, loop):
-                outside = _outside(value, loop.operands, builder)
-                regions = [
-                    _with_capture(region, value if i == number else None, outside)
-                    for i, region in enumerate(regions)
-                ]
-                operands.append(outside)
+            values = _worth_moving(regions[number], first, loop, builder.scope)
+            outside = [_outside(value, loop.operands, builder) for value in values]
+            regions = [
+                _with_captures(region, values if i == number else (), outside)
+                for i, region in enumerate(regions)
+            ]
+            operands += outside
+            for value in values:
                 place = builder.locations.of(value.node)
                 why = f"it is the same in each iteration of the {loop.op.name}"
                 self.ctx.decisions.record(Decision(self.name, True, why, value.node, place))
@@ -75,9 +77,11 @@ def _first_capture(node: Node) -> int | None:
             return None
 
 
-def _worth_moving(region: Region, first: int, loop: Node) -> list[Value]:
+def _worth_moving(region: Region, first: int, loop: Node, scope: FactScope) -> list[Value]:
     """Invariant values that the rest of a region uses, and that took a loop to compute."""
     own = _own_symbols(region, loop)
+    if not _hold_outside(region.facts, own, scope):
+        return []
     invariant, costly = set[Node](), set[Node]()
     for node in region.nodes():
         if not _is_invariant(node, first, invariant, own):
@@ -87,6 +91,13 @@ def _worth_moving(region: Region, first: int, loop: Node) -> list[Value]:
             costly.add(node)
     used = (v for node in region.nodes() if node not in invariant for v in node.operands)
     return [value for value in dict.fromkeys((*used, *region.results)) if value.node in costly]
+
+
+def _hold_outside(facts: Facts, own: frozenset[Symbol], scope: FactScope) -> bool:
+    """Whether what a region states of sizes that are known outside is known there, too: moved nodes
+    would state it of calls that never enter the loop."""
+    stated = (fact.predicate for fact in facts.facts if fact.predicate.symbols.isdisjoint(own))
+    return all(scope.proves(predicate) is Answer.TRUE for predicate in stated)
 
 
 def _is_invariant(node: Node, first: int, known: set[Node], own: frozenset[Symbol]) -> bool:
@@ -122,12 +133,13 @@ def _outside(value: Value, captured: Sequence[Value], builder: Builder) -> Value
     return made[value]
 
 
-def _with_capture(region: Region, value: Value | None, outside: Value) -> Region:
-    """A region with one more parameter, which stands for `value`."""
-    param = Node.make(PARAM, (), ParamAttrs(len(region.params)), (outside.type,)).result()
-    stands = {} if value is None else {value: param}
-    params = (*region.params, outside.type)
-    return _replaced(replace(region, params=params), stands)
+def _with_captures(region: Region, values: Sequence[Value], outside: Sequence[Value]) -> Region:
+    """A region with one more parameter for each value outside, which stand for `values`, if any.
+    All at once: one of them may be computed from another."""
+    types, first = tuple(value.type for value in outside), len(region.params)
+    made = (Node.make(PARAM, (), ParamAttrs(first + i), (t,)) for i, t in enumerate(types))
+    stands = dict(zip(values, (node.result() for node in made), strict=False))
+    return _replaced(replace(region, params=(*region.params, *types)), stands)
 
 
 def _replaced(region: Region, stands: Mapping[Value, Value]) -> Region:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import anyshape as ash
+from anyshape.base.errors import FactViolationError
 from anyshape.ir import evaluate
 from anyshape.ir.node import Region
 from anyshape.passes import run_passes
@@ -52,6 +53,23 @@ def cheap(x: ash.f32["n", 4], often: ash.i64[()]):
     return ash.while_loop(lambda i, y: i < often, step, (often * 0, x))[1]
 
 
+@ash.jit
+def one_of_another(x: ash.f32["n", 4], often: ash.i64[()]):
+    """The rest uses a product and a product of that."""
+
+    def step(i, y):
+        once = x @ WEIGHT
+        return i + 1, y * 0.5 + once + once @ WEIGHT
+
+    return ash.while_loop(lambda i, y: i < often, step, (often * 0, x))[1]
+
+
+@ash.jit
+def with_a_condition(x: ash.f32["n"], often: ash.i64[()]):
+    step = lambda i, y: (i + 1, y + x.reshape(-1, 2).sum(0))  # noqa: E731
+    return ash.while_loop(lambda i, y: i < often, step, (often * 0, ash.zeros((2,))))[1]
+
+
 def inside(region: Region, depth: int = 0) -> list[str]:
     """The ops of all loops' bodies."""
     names: list[str] = []
@@ -62,7 +80,10 @@ def inside(region: Region, depth: int = 0) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("function", [product, condition, in_two_loops], ids=lambda f: f.__name__)
+MOVED = [product, condition, in_two_loops, one_of_another]
+
+
+@pytest.mark.parametrize("function", MOVED, ids=lambda f: f.__name__)
 def test_it_moves_in_front_of_the_loop(function: Any) -> None:
     passed = run_passes(function.graph, STEPS, verify=True)
     assert "dot" in inside(function.graph.body)
@@ -78,9 +99,7 @@ def test_what_stays(function: Any) -> None:
     assert inside(run_passes(graph, STEPS).graph.body) == inside(graph.body)
 
 
-@pytest.mark.parametrize(
-    "function", [product, condition, in_two_loops, changing, cheap], ids=lambda f: f.__name__
-)
+@pytest.mark.parametrize("function", [*MOVED, changing, cheap], ids=lambda f: f.__name__)
 def test_values(function: Any) -> None:
     executable = ash.compile(function, strict=True)
     for n in (0, 1, 5):
@@ -93,3 +112,15 @@ def test_values(function: Any) -> None:
                 executable(*arrays), evaluate(function.graph, *arrays), strict=True
             ):
                 np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_loop_that_is_not_entered_asks_nothing() -> None:
+    """Its sizes have to be even only where an iteration reads pairs."""
+    graph = with_a_condition.graph
+    assert inside(run_passes(graph, STEPS).graph.body) == inside(graph.body)
+    executable = ash.compile(with_a_condition)
+    x = np.arange(5, dtype=np.float32)
+    np.testing.assert_array_equal(executable(x, np.array(0))[0], [0, 0])
+    np.testing.assert_array_equal(executable(x[:4], np.array(2))[0], [4, 8])
+    with pytest.raises(FactViolationError):
+        executable(x, np.array(1))
