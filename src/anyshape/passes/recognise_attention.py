@@ -202,7 +202,8 @@ class _Attention:
             *(leading.of_mask(mask, builder) for mask in self.score.masks),
         ]
         if self.weights.sink is not None:
-            operands.append(leading.of_mask(_unrepeated(self.weights.sink.value), builder))
+            sink = _unrepeated(self.weights.sink.value, queries.tensor.dtype)
+            operands.append(leading.of_mask(sink, builder))
             attrs = replace(attrs, sink=True)
         mixed = builder.node(ATTENTION, operands, attrs).result()
         shape = (*self.outer, *mixed.tensor.shape[-2:])
@@ -220,18 +221,18 @@ def as_dtype(value: Value, dtype: DType, builder: Builder) -> Value | None:
     return with_views(given, views, builder) if given.tensor.dtype == dtype else None
 
 
-def _unrepeated(sink: Value) -> Value:
-    """Before it is repeated and widened: attention does both."""
+def _unrepeated(sink: Value, dtype: DType) -> Value:
+    """Before it is repeated and widened: attention does both, from the dtype of its queries."""
     node = sink.node
-    while node.op is BROADCAST or (node.op is CAST and _is_widened(node)):
+    while node.op is BROADCAST or (node.op is CAST and _is_widened(node, dtype)):
         (sink,) = node.operands
         node = sink.node
     return sink
 
 
-def _is_widened(cast: Node) -> bool:
+def _is_widened(cast: Node, dtype: DType) -> bool:
     old, new = cast.operands[0].tensor.dtype, cast.result().tensor.dtype
-    return old.is_float and wide_of(old) == new
+    return old in (dtype, wide_of(dtype)) and wide_of(old) == new
 
 
 def _base(value: Value) -> Value:

@@ -69,7 +69,7 @@ def _alike(graph: Graph) -> Iterator[list[Strand]]:
 
 def _runs(alike: list[Strand]) -> Iterator[Run]:
     """Parts that follow one another, two or more at a time."""
-    at = {strand.start: strand for strand in alike}
+    at = {strand.start: strand for strand in alike if strand.size != 0}  # else it follows itself
     stops = {strand.stop for strand in at.values()}
     for start, strand in at.items():
         run = [strand]

@@ -291,6 +291,14 @@ def sink_first(q: Q, k: K, v: V, sink: ash.f32[2, 1, 1]):
     return by_hand(ash.concat([_beside(scores, sink), scores], axis=-1))[..., 1:] @ v
 
 
+@spelled(drained, masks=1)
+def sink_of_fewer_bits(q: Q, k: K, v: V, sink: ash.bf16[2, 1, 1]):
+    """Narrower than the queries: attention reads it as it is widened."""
+    scores = q @ k.mT
+    sinks = _beside(scores, sink.astype(ash.f32))
+    return ash.softmax(ash.concat([scores, sinks], axis=-1))[..., :-1] @ v
+
+
 @spelled(lambda q, k, v, m, sink: drained(q, k, v, sink, lambda s: s * 0.5 + m), masks=2)
 def sink_as_gpt_oss(q: Q, k: K, v: V, mask: ash.f32["b", 1, "s", "t"], sink: ash.f32[2, 1, 1]):
     """The maximum is subtracted twice."""

@@ -144,6 +144,12 @@ def scaled_by_head(x: Any) -> Any:
     return ash.attention(ash.exp(q * scales), ash.exp(k * scales), ash.concat([v, v], 1)[:, :3])
 
 
+def empty_part(x: Any) -> Any:
+    """Keys without rows end where they begin, and follow themselves."""
+    y = (x @ W).reshape(*x.shape[:2], 8, 8)
+    return ash.attention(ash.tanh(y[:, :, :4]), ash.tanh(y[:, :, 4:4]), y[:, :, 4:4] * 2)
+
+
 def used_inside(x: Any) -> Any:
     """Something else needs what is between."""
     q, k, v = parts(x)
@@ -158,7 +164,16 @@ def views_only(x: Any) -> Any:
 
 @pytest.mark.parametrize(
     "function",
-    [another_angle, apart, also_returned, read_twice, scaled_by_head, used_inside, views_only],
+    [
+        another_angle,
+        apart,
+        also_returned,
+        read_twice,
+        scaled_by_head,
+        empty_part,
+        used_inside,
+        views_only,
+    ],
 )
 def test_what_differs_or_is_needed_elsewhere_stays(function: Any) -> None:
     graph = traced(function)
