@@ -59,6 +59,18 @@ def test_numbers_wrap_as_they_do_in_torch(name: str, dtype: Any) -> None:
     check(lambda x: function(x, 3), x)
 
 
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.int64])
+def test_quotients_toward_zero_of_the_least_integer(dtype: Any) -> None:
+    """Its magnitude is not in the type. By -1 its quotient is not either, and torch may trap."""
+    least, largest = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+    numbers = torch.tensor([least, least + 1, -7, -6, -1, 0, 1, 6, 7, largest], dtype=dtype)
+    divisors = torch.tensor([least, least + 1, -7, -2, 1, 2, 3, 7, largest], dtype=dtype)
+    x, y = (each.flatten() for each in torch.meshgrid(numbers, divisors, indexing="ij"))
+    check(lambda x, y: aten.div.Tensor_mode(x, y, rounding_mode="trunc"), x, y)
+    check(aten.fmod.Tensor, x, y)
+    check(lambda x: aten.fmod.Scalar(x, -3), numbers)
+
+
 QUOTIENTS: dict[str, Callable[..., Any]] = {
     "div": aten.div.Tensor, "mul": aten.mul.Tensor,
     "add": aten.add.Tensor, "sub": aten.sub.Tensor,
