@@ -47,6 +47,16 @@ def test_further_than_torch_goes() -> None:
     assert "a pad of 3 and 0, mode 'reflect', along axis 1, whose size is t" in str(caught.value)
 
 
+def test_an_edge_goes_as_far_as_one_likes() -> None:
+    layer = Pads((3, 5), "replicate")
+    model = ash.compile(layer, (torch.randn(2, 7),), axes={"x": ("n", "t")})
+    for size in (1, 2, 3, 9):
+        x = torch.randn(2, size)
+        assert torch.equal(model(x), layer(x))
+    with pytest.raises(FactViolationError, match="mode 'replicate'"):
+        model(torch.randn(2, 0))
+
+
 def test_circular_convolutions() -> None:
     layer = torch.nn.Conv2d(2, 3, 3, padding=1, padding_mode="circular")
     axes = {"input": ("n", None, "h", "w")}

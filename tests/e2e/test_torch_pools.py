@@ -110,6 +110,20 @@ def test_nothing_is_greater_than_nan_and_padding_is_no_place() -> None:
     assert torch.equal(found[1], wanted[1])
 
 
+@pytest.mark.parametrize("name", ["adaptive average", "adaptive max", "adaptive max with places"])
+def test_adaptive_pools_of_an_empty_axis_are_refused(name: str) -> None:
+    fast, nothing = compiled(POOLS[name]), torch.randn(1, 4, 0, 5)
+    with pytest.raises(RuntimeError, match="non-zero size"):
+        POOLS[name](nothing)
+    with pytest.raises(AnyshapeError, match="axis 2 is not empty"):
+        fast(nothing)
+
+
+def test_the_mean_of_nothing() -> None:
+    function, nothing = POOLS["adaptive average of all"], torch.randn(1, 4, 0, 5)
+    torch.testing.assert_close(compiled(function)(nothing), function(nothing), equal_nan=True)
+
+
 def test_a_window_that_does_not_fit_is_refused() -> None:
     fast = compiled(lambda x: fn.max_pool2d(x, 4, 1))
     with pytest.raises(AnyshapeError, match="a window of 4 does not fit"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder.movement import broadcast_to, flip
 from anyshape.frontend.builder.tracer import active
-from anyshape.sym import Dim
+from anyshape.sym import Dim, Predicate
 
 if TYPE_CHECKING:
     from anyshape.frontend.builder.tensor import Tensor
@@ -28,9 +28,16 @@ def continued(x: Tensor, axis: int, low: Dim, high: Dim, mode: str) -> Tensor:
         return x
     why = f"a pad of {low} and {high}, mode '{mode}', along axis {axis}, whose size is {size}"
     for width in (low, high):
-        active().require(width < size + 1 if mode == "circular" else width < size, why)
+        active().require(_reaches(mode, width, size), why)
     before, after = _CONTINUED[mode](x, axis, low, high)
     return assemble.concat([before, x, after], axis)
+
+
+def _reaches(mode: str, width: Dim, size: Dim) -> Predicate:
+    """An edge continues a tensor as far as one likes, if there is one."""
+    if mode == "replicate":
+        return size >= 1
+    return width <= size if mode == "circular" else width < size
 
 
 def _around(x: Tensor, axis: int, low: Dim, high: Dim) -> tuple[Tensor, Tensor]:

@@ -10,6 +10,7 @@ from anyshape.frontend.builder import adaptive_pool, pool
 from anyshape.frontend.builder.axes import Size
 from anyshape.frontend.builder.movement import transpose
 from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
 from anyshape.sym import Dim
 
 Sizes = Sequence[Size]
@@ -77,9 +78,18 @@ def _avg_pool(rank: int) -> Pool:
     return apply
 
 
+def _require_elements(call: Call, x: Tensor, rank: int) -> None:
+    """Windows that always have results need something to see."""
+    for axis in range(x.ndim - rank, x.ndim):
+        active().require(x.shape[axis] >= 1, f"{call.node.target}: axis {axis} is not empty")
+
+
 def _adaptive_avg_pool(rank: int) -> Pool:
     def apply(call: Call, x: Tensor, counts: Sizes) -> Tensor:
-        return adaptive_pool.adaptive_avg_pool(x, [Dim.of(n) for n in _each(rank, counts)])
+        dims = [Dim.of(n) for n in _each(rank, counts)]
+        if any(dim != 1 for dim in dims):  # one of all is the mean, also of nothing
+            _require_elements(call, x, rank)
+        return adaptive_pool.adaptive_avg_pool(x, dims)
 
     return apply
 
@@ -87,6 +97,7 @@ def _adaptive_avg_pool(rank: int) -> Pool:
 def _adaptive_max_pool(rank: int) -> Pool:
     def apply(call: Call, x: Tensor, counts: Sizes) -> list[Tensor]:
         dims = [Dim.of(n) for n in _each(rank, counts)]
+        _require_elements(call, x, rank)
         values, places = adaptive_pool.adaptive_max_with_places(x, dims)
         is_read = any(user.args[1] == 1 for user in call.node.users)
         return [values if is_read else adaptive_pool.adaptive_max_pool(x, dims), places]
