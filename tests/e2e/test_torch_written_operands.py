@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import anyshape as ash
+from anyshape.base.errors import UnsupportedModelError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # that torch computes is said; torch warns, too
 
@@ -32,6 +33,17 @@ def swapped(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor | None) -> torch.T
 @swapped.register_fake
 def _(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor | None) -> torch.Tensor:
     return torch.empty_like(x)
+
+
+@torch.library.custom_op("anyshape_written::underscored", mutates_args=("_x",))
+def underscored(_x: torch.Tensor, _by: int) -> None:
+    _x.add_(_by)
+
+
+@torch.library.custom_op("anyshape_written::listed", mutates_args=("xs",))
+def listed(xs: list[torch.Tensor]) -> None:
+    for x in xs:
+        x.add_(1)
 
 
 def of_a_temporary(x: Any) -> Any:
@@ -60,7 +72,19 @@ def of_several(x: Any) -> Any:
     return result, y, z
 
 
-FUNCTIONS = (of_a_temporary, of_an_input, of_a_slice, of_several)
+def of_names_with_underscores(x: Any) -> Any:
+    y = x * 3
+    underscored(y, 4)
+    return y
+
+
+def of_a_list(x: Any) -> Any:
+    y, z = x * 3, x + 1
+    listed([y, z])
+    return y + z
+
+
+FUNCTIONS = (of_a_temporary, of_an_input, of_a_slice, of_several, of_names_with_underscores)
 
 
 class Calling(torch.nn.Module):
@@ -86,6 +110,11 @@ def test_writes_of_custom_ops(function: Any, executor: Any) -> None:
     axes = {"x": ("b", "n")}
     fast = ash.compile(Calling(function), (torch.zeros(5, 3),), axes=axes, executor=executor)
     compare(fast, function)
+
+
+def test_writes_into_a_list_are_refused() -> None:
+    with pytest.raises(UnsupportedModelError, match="which writes into tensors of a list"):
+        ash.compile(Calling(of_a_list), (torch.zeros(5, 3),), axes={"x": ("b", "n")})
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

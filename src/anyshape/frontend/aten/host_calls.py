@@ -102,7 +102,8 @@ def effectful_call(node: Any, values: Mapping[Any, Any], dims: Dims) -> list[Any
 def functionalized_call(node: Any, values: Mapping[Any, Any], dims: Dims) -> list[Any]:
     """The results of a custom op that writes into operands, and what it made of these."""
     (target,) = node.args
-    return host_call(_InnerCall(target, (), call_arguments(node.kwargs), node.meta), values, dims)
+    arguments = call_arguments(target._schema, node.kwargs)
+    return host_call(_InnerCall(target, (), arguments, node.meta), values, dims)
 
 
 @dataclass(frozen=True, slots=True)

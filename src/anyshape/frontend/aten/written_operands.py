@@ -26,8 +26,10 @@ class Written:
 
 def refused_writes(node: Any) -> str | None:
     """Why a call of this kind cannot be made on copies."""
-    given = node.kwargs
-    names = _names(given, written=True)
+    given, schema = node.kwargs, node.args[0]._schema
+    if any("List[" in str(each.type) for each in schema.arguments if _is_written(each)):
+        return "which writes into tensors of a list"
+    names = _names(schema, given, written=True)
     bases = [given[f"_{name}_base_index"] for name in names]
     if any(f"_{name}_size" in given for name in names):
         return "which writes into a view that is no slice"
@@ -36,19 +38,24 @@ def refused_writes(node: Any) -> str | None:
     return None
 
 
-def call_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+def call_arguments(schema: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the op by name, those that it writes last and in the order of bases."""
-    names = sorted(_names(given, written=True), key=lambda name: given[f"_{name}_base_index"])
-    read = {name: value for name, value in given.items() if not name.startswith("_")}
-    read |= dict.fromkeys(_names(given, written=False))  # None is passed, and nothing is written
+    written = _names(schema, given, written=True)
+    names = sorted(written, key=lambda name: given[f"_{name}_base_index"])
+    only_read = (each.name for each in schema.arguments if not _is_written(each))
+    read = {name: given[name] for name in only_read if name in given}
+    read |= dict.fromkeys(_names(schema, given, written=False))  # None: nothing is written
     return read | {name: _written(name, given, given[_BASES]) for name in names}
 
 
-def _names(given: Mapping[str, Any], *, written: bool) -> list[str]:
+def _names(schema: Any, given: Mapping[str, Any], *, written: bool) -> list[str]:
     """The arguments that the op may write into, and does or does not."""
-    ends = "_base_index"
-    numbered = (name for name in given if name.endswith(ends))
-    return [name[1 : -len(ends)] for name in numbered if (given[name] is not None) == written]
+    names = [argument.name for argument in schema.arguments if _is_written(argument)]
+    return [name for name in names if (given[f"_{name}_base_index"] is not None) == written]
+
+
+def _is_written(argument: Any) -> bool:
+    return argument.alias_info is not None and argument.alias_info.is_write
 
 
 def _written(name: str, given: Mapping[str, Any], bases: Sequence[Any]) -> Written:
