@@ -15,7 +15,7 @@ import torch
 from tests.unit.frontend.tracing import bools, floats, integers
 
 import anyshape as ash
-from anyshape.base.errors import LateSizeError, TraceError
+from anyshape.base.errors import AnyshapeError, EvaluationError, LateSizeError, TraceError
 from anyshape.ir import verify
 from anyshape.ir.types import dtype_of
 
@@ -213,6 +213,8 @@ def test_a_size_below_zero(executor: Any) -> None:
         results(first_rows, executor, floats(4, 2), np.array(-3))
     with pytest.raises(LateSizeError, match="the computed size is -1"):
         results(ash.repeat_interleave, executor, floats(2), np.array([2, -1]))
+    with pytest.raises(LateSizeError, match="the computed size is -1"):
+        results(ash.bincount, executor, np.array([2, -1, 2]))
 
 
 @pytest.mark.parametrize(
@@ -283,6 +285,104 @@ def aliases(x: Any) -> Any:
 
 def test_whoever_holds_a_tensor_sees_what_is_assigned_to_it() -> None:
     check(aliases, aliases, floats(4))
+
+
+def rounded(z: Any) -> Any:
+    lib: Any = ash if isinstance(z, ash.Tensor) else np
+    z = z + 0
+    others = lib.round(z), lib.floor(z), lib.ceil(z), lib.clip(z, None, None), z**1
+    z[0] = 50
+    return z, *others
+
+
+def test_results_are_no_names_of_operands() -> None:
+    check(rounded, rounded, integers(4))
+
+
+def of_a_parameter(x: Any) -> Any:
+    own = x.astype(x.dtype)
+    own[0] = 5
+    return own, x
+
+
+def test_a_copy_of_a_parameter_is_assigned_to() -> None:
+    check(of_a_parameter, of_a_parameter, floats(3))
+
+
+def outside(x: Any, i: Any, j: Any) -> Any:
+    a, b, c, d = (x + 0 for _ in range(4))
+    a[i, 1:3] = 7
+    b[:, j] = 8
+    c[i, None, j] = 9
+    d[i] = 6
+    return a, b, c, d
+
+
+def kept_inside(x: Any, i: Any, j: Any) -> Any:
+    rows, columns = (((k >= -n) & (k < n)) for k, n in zip((i, j), x.shape, strict=True))
+    a, b, c, d = (x.copy() for _ in range(4))
+    a[i[rows], 1:3] = 7
+    b[:, j[columns]] = 8
+    c[i[rows & columns], j[rows & columns]] = 9
+    d[i[rows]] = 6
+    return a, b, c, d
+
+
+@pytest.mark.parametrize("rows", [5, 1, 0])
+def test_an_assignment_outside_is_dropped(rows: int) -> None:
+    """By compiled code; the interpreter refuses it."""
+    x, i, j = floats(rows, 4), np.array([5, 1, -6, 99, -1]), np.array([0, 4, 2, -5, -99])
+    wanted = kept_inside(x, i, j)
+    for found, expected in zip(results(outside, "native", x, i, j), wanted, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(EvaluationError, match="scatter"):
+        results(outside, "reference", x, i, j)
+
+
+def leading_ones(x: Any, v: Any) -> Any:
+    a, b = x + 0, x + 0
+    a[1:3] = v.reshape(1, 1, 2)
+    b[np.array([0, 2])] = v.reshape(1, 2)
+    return a, b
+
+
+def test_values_with_more_axes() -> None:
+    check(leading_ones, leading_ones, floats(4), floats(2))
+    with pytest.raises(AnyshapeError, match="has size 2 at axis 0, expected 1"):
+        results(assigned_rows, "reference", floats(2), floats(2, 2))
+
+
+def assigned_rows(x: Any, v: Any) -> Any:
+    x = x + 0
+    x[:] = v
+    return x
+
+
+def masked(x: Any, mask: Any) -> Any:
+    x = x + 0
+    x[mask] = 7
+    return x
+
+
+def masked_behind(x: Any, mask: Any) -> Any:
+    x = x + 0
+    x[..., mask] = 7
+    return x
+
+
+@pytest.mark.parametrize("executor", ["reference", "native"])
+@pytest.mark.parametrize(
+    "function", [masked, masked_behind, lambda x, mask: x[None, mask]], ids=["", "behind", "read"]
+)
+def test_a_mask_of_other_sizes_is_refused(function: Function, executor: Any) -> None:
+    np.testing.assert_array_equal(
+        results(function, executor, floats(3), bools(3))[0], function(floats(3), bools(3))
+    )
+    for size in (1, 2):
+        with pytest.raises(AnyshapeError, match="conflicting sizes"):
+            results(function, executor, floats(size), bools(3))
+    with pytest.raises(TraceError, match="a mask of 2 axes at axis 0"):
+        results(function, executor, floats(3), bools(3, 3))
 
 
 def routed(x: Any, route: Any, scale: Any) -> Any:

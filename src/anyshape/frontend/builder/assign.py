@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to
 from anyshape.frontend.builder.elementwise import where
-from anyshape.frontend.builder.index import getitem, is_mask, put, without_masks
-from anyshape.frontend.builder.movement import broadcast_to, ravel
-from anyshape.frontend.builder.source import iota
+from anyshape.frontend.builder.index import (
+    check_masks,
+    is_mask,
+    places_of,
+    put,
+    spread,
+    without_masks,
+)
+from anyshape.frontend.builder.movement import ravel
 from anyshape.frontend.builder.tracer import active, is_tensor
 from anyshape.ir.node import Value
-from anyshape.ir.opdef import PARAM
 from anyshape.ops import movement
 
 if TYPE_CHECKING:
@@ -41,20 +46,20 @@ def assigned(x: Tensor, index: Any, values: ArrayLike) -> Tensor:
     """`x` with other elements where `index` says; they are converted to its dtype."""
     items: list[Any] = list(cast(Sequence[Any], index)) if isinstance(index, tuple) else [index]
     updates = cast_to(asarray(values), x.dtype)
+    check_masks(x, items)
     if len(items) == 1 and is_mask(items[0]) and updates.ndim == 0:
         mask = items[0]
         return where(mask.reshape(*mask.shape, *(1,) * (x.ndim - mask.ndim)), updates, x)
     items = without_masks(items)
     if items and all(is_tensor(item) for item in items):
         return put(x, dict(enumerate(items)), updates, "set")
-    return _by_place(x, tuple(items), updates)
+    return _by_place(x, items, updates)
 
 
-def _by_place(x: Tensor, index: Any, updates: Tensor) -> Tensor:
+def _by_place(x: Tensor, items: Sequence[Any], updates: Tensor) -> Tensor:
     """The same index of the elements' numbers says where they go."""
-    numbers = iota(x.size, 0).reshape(x.shape)
-    places = getitem(numbers, index)
-    given = ravel(broadcast_to(updates, places.shape))
+    places = places_of(x, items)
+    given = ravel(spread(updates, places.shape))
     written = active().emit("scatter", ravel(x), ravel(places), given, axis=0)
     return written.reshape(x.shape)
 
@@ -66,7 +71,7 @@ def _check_own(x: Tensor) -> None:
             "a tensor of the function around is assigned to inside a branch or loop",
             "give it back as a result, or carry it",
         )
-    if x.value.node.op is PARAM:
+    if tracer.is_param(x):
         raise tracer.refuse(
             "a parameter is assigned to, and arrays of callers stay as they are",
             "assign to a tensor of its own: x = x.astype(x.dtype)",

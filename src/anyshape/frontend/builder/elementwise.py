@@ -72,7 +72,7 @@ def power(x: ArrayLike, y: ArrayLike) -> Tensor:
 
 def _integer_power(base: Tensor, exponent: int) -> Tensor:
     """Square and multiply; the empty product is ones of the same shape."""
-    result = base * 0 + 1 if exponent == 0 else base
+    result = base * 0 + 1 if exponent == 0 else +base
     for digit in f"{exponent:b}"[1:]:
         result = result * result
         result = result * base if digit == "1" else result
@@ -110,7 +110,7 @@ def reciprocal(x: ArrayLike) -> Tensor:
 
 def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor:
     """`x` within the bounds that are given."""
-    result = asarray(x)
+    result = +asarray(x)
     if min is not None:
         result = maximum(result, min)
     return result if max is None else minimum(result, max)
@@ -121,7 +121,7 @@ def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = Non
 
 def _rounding(op: str, x: ArrayLike) -> Tensor:
     operand = asarray(x)
-    return active().emit(op, operand) if operand.dtype.is_float else operand
+    return active().emit(op, operand) if operand.dtype.is_float else +operand
 
 
 def floor(x: ArrayLike) -> Tensor:

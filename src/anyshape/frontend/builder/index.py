@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from anyshape.frontend.builder.arrays import as_array, is_array
+from anyshape.frontend.builder.assemble import pad
 from anyshape.frontend.builder.axes import describe
 from anyshape.frontend.builder.bounds import Span, single, span_of, whole
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.elementwise import logical_and, where
 from anyshape.frontend.builder.late import nonzero, selected
-from anyshape.frontend.builder.movement import broadcast_to, from_front, gather, permuted
+from anyshape.frontend.builder.movement import broadcast_to, from_front, gather, permuted, squeeze
+from anyshape.frontend.builder.source import iota
 from anyshape.frontend.builder.tracer import active, is_tensor
 from anyshape.ir.types import Array, Shape, bool_, i64
-from anyshape.sym import Dim, product
+from anyshape.sym import Dim, Equal, product
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -44,16 +46,41 @@ def getitem(x: Tensor, index: Item) -> Tensor:
     items = cast(tuple[Item, ...], index) if isinstance(index, tuple) else (index,)
     if len(items) == 1 and is_mask(items[0]) and items[0].ndim:
         return selected(items[0], x)[0]
-    indices = _indices(x, items)
-    if any(is_tensor(item) for item in indices):
-        # As in NumPy, an integer beside index tensors is one of them.
-        indices = tuple(_number(i) if isinstance(i, (int, Dim)) else i for i in indices)
-    kept, positions = _basic(x, indices)
+    check_masks(x, items)
+    kept, positions = _basic(x, _indices(x, items))
     return _gathered(kept, positions) if positions else kept
 
 
 def _indices(x: Tensor, items: Sequence[Item]) -> Indices:
-    return _written_out(x, [_sorted_item(item) for item in without_masks(items)])
+    """As in NumPy, an integer beside index tensors is one of them."""
+    indices = _written_out(x, [_sorted_item(item) for item in without_masks(items)])
+    if not any(is_tensor(item) for item in indices):
+        return indices
+    return tuple(_number(i) if isinstance(i, (int, Dim)) else i for i in indices)
+
+
+def check_masks(x: Tensor, items: Sequence[Item]) -> None:
+    """A mask has the sizes of the axes that it stands for."""
+    taken = [_axes_taken(item) for item in items]
+    axis = 0
+    for item, count in zip(items, taken, strict=True):
+        if is_mask(item):
+            _check_mask(x, item, axis)
+        axis += max(x.ndim - sum(taken), 0) if item is Ellipsis else count
+
+
+def _axes_taken(item: Item) -> int:
+    return item.ndim if is_mask(item) else int(item is not None and item is not Ellipsis)
+
+
+def _check_mask(x: Tensor, mask: Tensor, axis: int) -> None:
+    if mask.ndim > x.ndim - axis:
+        raise active().refuse(
+            f"a mask of {mask.ndim} axes at axis {axis} of {describe(x)}",
+            "use a mask with axes of the tensor",
+        )
+    for flags, size in zip(mask.shape, x.shape[axis:], strict=False):
+        active().require(Equal(flags, size), "a mask has the sizes of what it selects from")
 
 
 def without_masks(items: Sequence[Item]) -> list[Item]:
@@ -176,11 +203,30 @@ def put(x: Tensor, positions: dict[int, Tensor], values: Tensor, combine: str) -
     merged = _merged(x, positions)
     flat, place = merged.tensor, merged.place
     wanted = (*flat.shape[:place], *merged.indices.shape, *flat.shape[place + 1 :])
-    updates = broadcast_to(values, wanted)
+    updates = spread(values, wanted)
     attrs = {"axis": place, "combine": combine}
     written = active().emit("scatter", flat, merged.indices, updates, **attrs)
     apart = active().emit("reshape", written, shape=[x.shape[axis] for axis in merged.order])
     return permuted(apart, [merged.order.index(axis) for axis in range(x.ndim)])
+
+
+def spread(values: Tensor, shape: Shape) -> Tensor:
+    """Values for all elements of a shape; as in NumPy, they may have more axes of size 1 before."""
+    extra = max(values.ndim - len(shape), 0)
+    return broadcast_to(squeeze(values, tuple(range(extra))) if extra else values, shape)
+
+
+def places_of(x: Tensor, items: Sequence[Item]) -> Tensor:
+    """Which elements of `x`, by their number, an index names: -1 where it is outside, which no
+    scatter writes. A gather would take the nearest element instead."""
+    kept, positions = _basic(iota(x.size, 0).reshape(x.shape), _indices(x, items))
+    if not positions:
+        return kept
+    merged = _merged(kept, positions)
+    index, size = merged.indices, merged.tensor.shape[merged.place]
+    widths = [(0, int(axis == merged.place)) for axis in range(merged.tensor.ndim)]
+    inside = logical_and(index >= 0, index < size)
+    return gather(pad(merged.tensor, widths, -1), where(inside, index, size), merged.place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,7 +181,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: Size = 0
     if index.ndim != 1:
         raise active().refuse(f"bincount of {describe(index)}", "use ash.ravel(x)")
     least = active().dim(minlength)
-    size = item(maximum(max(index) + 1, least))
+    size = item(choose(any(index < 0), -1, maximum(max(index) + 1, least)))  # no size is -1
     added = asarray(1, i64) if weights is None else asarray(weights)
     added = cast_to(added, accumulator(added.dtype))
     updates = broadcast_to(added, index.shape)

@@ -60,6 +60,7 @@ class Tracer:
         self._make = make
         self._analyses: dict[type, object] = {}
         self._tensors: list[weakref.ref[Tensor]] = []
+        self._params: list[weakref.ref[Tensor]] = []
 
     def nested(self) -> Tracer:
         """A tracer for a region inside this one."""
@@ -86,7 +87,13 @@ class Tracer:
 
     def param(self, type_: Type) -> Tensor:
         """The next parameter of the region."""
-        return self.tensor(self.builder.param(type_))
+        tensor = self.tensor(self.builder.param(type_))
+        self._params.append(weakref.ref(tensor))
+        return tensor
+
+    def is_param(self, tensor: Tensor) -> bool:
+        """Whether this very object is a parameter; a copy of one has its value, too."""
+        return any(ref() is tensor for ref in self._params)
 
     def tensor(self, value: Value) -> Tensor:
         tensor = self._make(value, self)
