@@ -54,9 +54,9 @@ def check_indices(
     check_values(seen, size, check, live)
 
 
-def check_count(op: str, count: Tensor, size: Dim) -> None:
+def check_count(op: str, count: Tensor, size: Dim, axis: int = 0) -> None:
     """An axis of this size has the `count` elements that are taken from its front."""
-    check = ValueCheck("count", op, active().locate(), count.shape)
+    check = ValueCheck("count", op, active().locate(), count.shape, axis)
     check_values(count, size + 1, check, Dim.of(1))
 
 

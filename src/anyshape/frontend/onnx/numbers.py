@@ -19,7 +19,7 @@ from anyshape.ir.node import Value
 from anyshape.ir.opdef import PARAM, param_index
 from anyshape.ir.types import Array
 from anyshape.ops.source import ConstantAttrs, constant
-from anyshape.sym import Dim
+from anyshape.sym import Dim, maximum
 
 
 class StaticInputsError(Exception):
@@ -47,6 +47,11 @@ def sizes_of(x: Tensor) -> tuple[Dim, ...]:
             f"a shape of {x.type} that data decide", "let the shape have a fixed number of sizes"
         )
     return tuple(integer(flat[i]) for i in range(count))
+
+
+def not_negative(count: Dim) -> Dim:
+    """A count below 0 means none."""
+    return count if active().proves(count >= 0) else maximum(count, Dim.of(0))
 
 
 def integers_of(x: Tensor, what: str) -> tuple[int, ...]:

@@ -8,10 +8,17 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
-from tests.unit.frontend.onnx.models import I64, add_model, model, node, tensor, value
+from onnx import TensorProto, helper
+from tests.unit.frontend.onnx.models import F32, I64, add_model, model, node, tensor, value
 
 import anyshape as ash
-from anyshape.base.errors import AxisConflictError, InputError, OptionError, UnsupportedModelError
+from anyshape.base.errors import (
+    AxisConflictError,
+    IndexRangeError,
+    InputError,
+    OptionError,
+    UnsupportedModelError,
+)
 
 Array = Any
 
@@ -124,15 +131,137 @@ def test_an_example_is_refused() -> None:
 
 def test_branches_see_the_values_around_them() -> None:
     def branch(op: str) -> Any:
-        from onnx import helper
-
         return helper.make_graph([node(op, ["x", "x"], [op])], op, [], [value(op, None)])
 
     nodes = [node("If", ["p"], ["z"], then_branch=branch("Add"), else_branch=branch("Mul"))]
-    from onnx import TensorProto
-
     made = model(nodes, [value("p", [], TensorProto.BOOL), value("x", ["n"])], [value("z", None)])
     compiled = ash.compile(made)
     x = randoms(5)
     np.testing.assert_array_equal(compiled(np.array(True), x)[0], x + x)
     np.testing.assert_array_equal(compiled(np.array(False), x)[0], x * x)
+
+
+# --- ends of ranges -------------------------------------------------------------------------------
+
+Feeds = dict[str, Array]
+BOOL = TensorProto.BOOL
+
+
+def agree(made: Any, *calls: Feeds) -> None:
+    """One program gives what onnxruntime gives, in each call."""
+    session, other = (
+        ash.InferenceSession(made),
+        onnxruntime.InferenceSession(made.SerializeToString()),
+    )
+    for feeds in calls:
+        for found, expected in zip(session.run(None, feeds), other.run(None, feeds), strict=True):
+            np.testing.assert_array_equal(found, expected, strict=True)
+
+
+def numbers(**values: Any) -> list[Any]:
+    return [tensor(name, np.array(each)) for name, each in values.items()]
+
+
+LOWEST = -(2**63)
+
+
+def test_backward_slices_whose_bounds_are_data() -> None:
+    inputs = [value("x", ["n"]), value("s", [1], I64), value("e", [1], I64)]
+    nodes = [node("Slice", ["x", "s", "e", "axes", "steps"], ["z"])]
+    made = model(nodes, inputs, [value("z", None)], numbers(axes=[0], steps=[-1]))
+    starts, ends = (LOWEST, -100, -6, -1, 0, 3, 100), (LOWEST, -100, -6, -2, -1, 0, 2, 6)
+    agree(
+        made,
+        *(
+            {"x": randoms(size), "s": np.array([start]), "e": np.array([end])}
+            for size in (0, 1, 5, 6)
+            for start in starts
+            for end in ends
+        ),
+    )
+
+
+@pytest.mark.parametrize("bounds", [(-100, -200), (-3, -100), (-1, LOWEST), (-5, -6)])
+def test_backward_slices_from_before_the_first_element(bounds: tuple[int, int]) -> None:
+    constants = numbers(s=[bounds[0]], e=[bounds[1]], axes=[0], steps=[-1])
+    nodes = [node("Slice", ["x", "s", "e", "axes", "steps"], ["z"])]
+    made = model(nodes, [value("x", ["n"])], [value("z", None)], constants)
+    agree(made, *({"x": randoms(size)} for size in (0, 1, 2, 3, 5, 8)))
+
+
+def test_ranges_of_floats_have_as_many_elements() -> None:
+    inputs = [value(name, []) for name in "sld"]
+    made = model([node("Range", "sld", "z")], inputs, [value("z", None)])
+    compiled = ash.compile(made)
+    for given in ((0, 0.3, 0.1), (0, 1, 0.1), (1, 0, 0.1), (5, -5, -0.7), (0, 0.9, 0.3)):
+        scalars = [np.array(number, np.float32) for number in given]
+        (expected,) = peer(made, dict(zip("sld", scalars, strict=True)))
+        np.testing.assert_allclose(compiled(*scalars)[0], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_lengths_of_reversed_sequences_are_checked() -> None:
+    inputs = [value("x", ["time", "batch"]), value("lengths", ["batch"], I64)]
+    made = model([node("ReverseSequence", ["x", "lengths"], ["z"])], inputs, [value("z", None)])
+    agree(made, *({"x": randoms(4, 2), "lengths": np.array(each)} for each in ([1, 4], [0, 3])))
+    compiled = ash.compile(made)
+    for lengths in ([5, 1], [1, -1]):
+        with pytest.raises(IndexRangeError, match="axis 0, which has size 4"):
+            compiled(randoms(4, 2), np.array(lengths))
+
+
+def test_compress_by_conditions_of_any_length() -> None:
+    inputs = [value("x", ["a", "b"]), value("c", ["k"], BOOL)]
+    made = model([node("Compress", "xc", "z", axis=1)], inputs, [value("z", None)])
+    agree(made, *({"x": randoms(2, 3), "c": np.arange(k) % 2 == 0} for k in (0, 1, 3, 4, 7)))
+
+
+def test_a_negative_number_of_boxes_is_none() -> None:
+    inputs = [value("boxes", [1, "n", 4]), value("scores", [1, 1, "n"]), value("most", [1], I64)]
+    nodes = [node("NonMaxSuppression", ["boxes", "scores", "most"], ["z"])]
+    made = model(nodes, inputs, [value("z", None, I64)])
+    boxes = np.array([[[0, 0, 1, 1], [3, 3, 4, 4]]], np.float32)
+    feeds = {"boxes": boxes, "scores": np.array([[[0.5, 0.9]]], np.float32)}
+    agree(made, *({**feeds, "most": np.array([most])} for most in (-1, 0, 1, 5)))
+
+
+@pytest.mark.parametrize("op", ["QuantizeLinear", "DequantizeLinear"])
+def test_one_scale_for_a_vector(op: str) -> None:
+    kinds = (F32, TensorProto.UINT8) if op == "QuantizeLinear" else (TensorProto.UINT8, F32)
+    constants = [tensor("s", np.array([0.5], np.float32)), tensor("q", np.array([3], np.uint8))]
+    inputs, outputs = [value("x", ["n"], kinds[0])], [value("z", None, kinds[1])]
+    made = model([node(op, "xsq", "z")], inputs, outputs, constants)
+    dtype = np.float32 if op == "QuantizeLinear" else np.uint8
+    agree(made, *({"x": np.arange(size).astype(dtype)} for size in (0, 1, 5)))
+
+
+# --- loops ----------------------------------------------------------------------------------------
+
+
+def loop_body(*, until: bool, given: bool) -> Any:
+    """Adds 1, until 5 or for ever; what iterations give is the sum."""
+    again = node("Less", ["w", "five"], ["again"]) if until else node("Identity", ["c"], ["again"])
+    nodes = [node("Add", ["v", "one"], ["w"]), again, node("Identity", ["w"], ["each"])]
+    inputs = [value("i", [], I64), value("c", [], BOOL), value("v", [])]
+    outputs = [value("again", [], BOOL), value("w", []), value("each", [])]
+    return helper.make_graph(nodes, "body", inputs, outputs if given else outputs[:2])
+
+
+ONE_AND_FIVE = [tensor("one", np.array(1, np.float32)), tensor("five", np.array(5, np.float32))]
+
+
+def test_a_loop_without_a_count() -> None:
+    loop = node("Loop", ["", "c", "x"], ["z"], body=loop_body(until=True, given=False))
+    inputs = [value("c", [], BOOL), value("x", [])]
+    made = model([loop], inputs, [value("z", [])], ONE_AND_FIVE)
+    agree(made, *({"c": np.array(c), "x": np.array(1, np.float32)} for c in (True, False)))
+
+
+def test_a_loop_of_a_negative_count() -> None:
+    nodes = [
+        node("Size", ["y"], ["size"]),
+        node("Sub", ["size", "three"], ["count"]),
+        node("Loop", ["count", "", "x"], ["z", "all"], body=loop_body(until=False, given=True)),
+    ]
+    outputs, constants = [value("z", []), value("all", None)], [*ONE_AND_FIVE, *numbers(three=3)]
+    made = model(nodes, [value("x", []), value("y", ["n"])], outputs, constants)
+    agree(made, *({"x": np.array(1, np.float32), "y": randoms(n)} for n in (0, 2, 3, 5)))

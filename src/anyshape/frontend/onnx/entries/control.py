@@ -12,7 +12,7 @@ from anyshape.frontend.builder.movement import flip, moveaxis
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.onnx.calls import Body, Call, entry
-from anyshape.frontend.onnx.numbers import known_sizes
+from anyshape.frontend.onnx.numbers import known_sizes, not_negative
 from anyshape.ir.types import bool_, i64
 
 
@@ -39,7 +39,11 @@ def if_(call: Call, condition: Tensor, *, then_branch: Body, else_branch: Body) 
 
 @entry("Loop")
 def loop(
-    call: Call, most: Tensor | None, condition: Tensor | None = None, *carried: Tensor, body: Body
+    call: Call,
+    most: Tensor | None = None,
+    condition: Tensor | None = None,
+    *carried: Tensor,
+    body: Body,
 ) -> tuple[Any, ...]:
     """Until the body's condition fails, or so many times. What iterations give beside the state is
     stacked where their number is known."""
@@ -84,7 +88,7 @@ def _counted(
         return (number + 1, *after[: len(values)]), tuple(after[len(values) :])
 
     start = (asarray(0, i64), *carried)
-    (_, *last), stacked = control.scan(step, start, None, count)
+    (_, *last), stacked = control.scan(step, start, None, not_negative(count))
     return (*last, *stacked)
 
 

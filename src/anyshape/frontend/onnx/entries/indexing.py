@@ -17,7 +17,7 @@ from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.imported.value_checks import check_indices
 from anyshape.frontend.onnx.calls import Call, entry
-from anyshape.frontend.onnx.numbers import sizes_of
+from anyshape.frontend.onnx.numbers import not_negative, sizes_of
 from anyshape.ir.types import i64
 from anyshape.sym import Dim
 
@@ -99,12 +99,12 @@ def non_zero(call: Call, x: Tensor) -> Tensor:
 
 @entry("Compress", since=9)
 def compress(call: Call, x: Tensor, condition: Tensor, *, axis: int | None = None) -> Tensor:
-    """A condition may be shorter than the axis."""
+    """A condition may be shorter than the axis, or longer."""
     if axis is None:
         x, axis = mv.ravel(x), 0
     place = normal_axis(axis, x.ndim)
     part = getitem(x, (*(slice(None),) * place, slice(0, condition.shape[0])))
-    return late.compress(condition, part, place)
+    return late.compress(getitem(condition, slice(0, x.shape[place])), part, place)
 
 
 @entry("Unique", since=11)
@@ -138,7 +138,7 @@ def non_max_suppression(
 ) -> Tensor:
     """Without a number of boxes there are none."""
     corners = _corners(boxes) if center_point_box else _ordered(boxes)
-    count = Dim.of(0) if most is None else sizes_of(most)[0]
+    count = Dim.of(0) if most is None else not_negative(sizes_of(most)[0])
     iou = 0.0 if iou_threshold is None else iou_threshold.reshape(())
     score = None if score_threshold is None else score_threshold.reshape(())
     return nms(corners, scores, iou, count, score)

@@ -16,11 +16,12 @@ from anyshape.frontend.builder.scatter import take_along
 from anyshape.frontend.builder.source import iota
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
+from anyshape.frontend.imported.value_checks import check_count
 from anyshape.frontend.onnx.calls import Call, entry
 from anyshape.frontend.onnx.entries.elementwise import same_dtype
 from anyshape.frontend.onnx.numbers import integers_of, known_sizes, sizes_of
 from anyshape.ir.types import i64
-from anyshape.sym import Dim, Equal, product
+from anyshape.sym import Dim, Equal, maximum, minimum, product
 
 # --- shapes ---------------------------------------------------------------------------------------
 
@@ -204,10 +205,16 @@ def slice_(
     axes: Tensor | None = None,
     steps: Tensor | None = None,
 ) -> Tensor:
-    first, last = sizes_of(starts), sizes_of(ends)
+    first = sizes_of(starts)
     places = tuple(range(len(first))) if axes is None else integers_of(axes, "axes")
     strides = (1,) * len(first) if steps is None else integers_of(steps, "steps")
-    return _sliced(x, first, last, places, strides)
+    if any(step < 0 for step in strides) and known_sizes(ends) is None:
+        ends = ew.maximum(cast_to(ends, i64), _LOWEST_END)
+    return _sliced(x, first, sizes_of(ends), places, strides)
+
+
+_LOWEST_END = -(2**62)
+"""INT64_MIN as an end means all that is left. Its negative is no i64; this one's is."""
 
 
 def _sliced(
@@ -220,8 +227,25 @@ def _sliced(
     index = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, normal_axes(axes, x.ndim), steps, strict=True):
         size = x.shape[axis]
-        index[axis] = slice(_bound(start, size), _bound(end, size), step)
+        index[axis] = slice(_start(start, size, step), _end(end, size, step), step)
     return getitem(x, tuple(index))
+
+
+def _start(dim: Dim, size: Dim, step: int) -> int | Dim | None:
+    """Backwards, a start before the first element is the first one, where Python takes none."""
+    below = step < 0 and dim != -1 and active().proves(dim < 0)
+    if not below or active().proves(dim + size >= 0):
+        return _bound(dim, size)
+    return maximum(Dim.of(0), dim + size)
+
+
+def _end(dim: Dim, size: Dim, step: int) -> int | Dim | None:
+    """Backwards, the end that takes the first element too is -1: the place before it."""
+    decided = active().proves(dim >= 0) or active().proves(dim < 0)
+    if step > 0 or dim.constant is not None or decided:
+        return _bound(dim, size)
+    is_negative = maximum(Dim.of(0), minimum(Dim.of(1), -dim))
+    return maximum(Dim.of(-1), dim + size * is_negative)
 
 
 def _bound(dim: Dim, size: Dim) -> int | Dim | None:
@@ -256,6 +280,7 @@ def reverse_sequence(
     """The first elements of each row in reverse, as many as its length says."""
     wide = [Dim.of(1)] * x.ndim
     wide[batch_axis] = x.shape[batch_axis]
+    check_count(call.op, lengths, x.shape[time_axis], time_axis)
     length = cast_to(lengths, i64).reshape(tuple(wide))
     step = iota(x.shape, time_axis)
     places = ew.where(step < length, length - 1 - step, step)

@@ -18,7 +18,8 @@ from anyshape.sym import Dim
 
 def _along(call: Call, x: Tensor, scale: Tensor, axis: int, block_size: int) -> Tensor:
     """A scale or zero point with a value for all, for each slice along an axis, or for blocks."""
-    if scale.ndim == 0 or (scale.ndim == 1 and scale.shape[0] == 1 and x.ndim != 1):
+    is_block = block_size and x.ndim == 1
+    if scale.ndim == 0 or (scale.ndim == 1 and scale.shape[0] == 1 and not is_block):
         return scale.reshape(())
     place = normal_axis(axis, x.ndim)
     if block_size:

@@ -17,7 +17,7 @@ from anyshape.frontend.onnx.calls import Call, entry
 from anyshape.frontend.onnx.dtypes import dtype_of_code
 from anyshape.frontend.onnx.entries.elementwise import same_dtype
 from anyshape.frontend.onnx.numbers import known_sizes, sizes_of
-from anyshape.ir.types import Array, i64
+from anyshape.ir.types import Array, f64, i64
 from anyshape.sym import Dim
 
 
@@ -77,7 +77,9 @@ def _number(x: Tensor) -> Dim | Tensor:
 
 
 def _float_range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
-    count = item(cast_to(ew.maximum(ew.ceil((limit - start) / delta), 0.0), i64))
+    """The quotient is an f64: as an f32, 0.3 / 0.1 is 3, where it is more."""
+    steps = ew.ceil(cast_to(limit - start, f64) / cast_to(delta, f64))
+    count = item(cast_to(ew.maximum(steps, 0.0), i64))
     return cast_to(source.iota(count, 0), start.dtype) * delta + start
 
 
