@@ -31,7 +31,10 @@ DEEPEST = 32
 MOST_NODES = 1_000_000
 """Nodes that are applied, each as often as functions repeat it."""
 
-Functions = Mapping[tuple[str, str], Any]
+Key = tuple[str, str, str]
+"""The domain, the name and the overload of a function."""
+
+Functions = Mapping[Key, Any]
 
 
 @dataclass
@@ -42,11 +45,18 @@ class Progress:
     functions: Functions
     applied: int = 0
     location: Location | None = None
-    open_: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    open_: list[Key] = field(default_factory=list[Key])
 
 
 def functions_of(model: ModelFile) -> Functions:
-    return {(_domain(each), each.name): each for each in model.proto.functions}
+    found: dict[Key, Any] = {}
+    for each in model.proto.functions:
+        key = (_domain(each), each.name, each.overload)
+        if key in found:
+            problem = f"has two functions '{_what(*key)}'"
+            raise InvalidModelError(model.name, problem, "export the model again")
+        found[key] = each
+    return found
 
 
 def check_known(model: ModelFile, functions: Functions) -> None:
@@ -57,23 +67,30 @@ def check_known(model: ModelFile, functions: Functions) -> None:
     for nodes, opsets in parts:
         for node in nodes_within(nodes):
             domain, version = _domain(node), opsets.get(_domain(node), 1)
-            if (domain, node.op_type) in functions or entry_for(domain, node.op_type, version):
+            if _key(node) in functions:
                 continue
-            if not has_definition(domain, node.op_type, version):
-                what = _what(domain, node.op_type, version)
+            known = entry_for(domain, node.op_type, version)
+            if node.overload or not (known or has_definition(domain, node.op_type, version)):
+                what = _what(*_key(node), version)
                 missing.setdefault(what, []).append(node.name or ", ".join(node.output))
     if missing:
         fix = "write these parts of the model with other ops, or ask for them to be added"
         raise UnsupportedModelError(model.name, missing, fix)
 
 
-def _what(domain: str, op: str, version: int) -> str:
-    known = (domain, op) in TABLE
-    return f"{domain + '::' if domain else ''}{op}" + (f" of opset {version}" if known else "")
+def _what(domain: str, op: str, overload: str, version: int | None = None) -> str:
+    name = f"{domain + '::' if domain else ''}{op}" + (f":{overload}" if overload else "")
+    known = version is not None and (domain, op) in TABLE
+    return name + (f" of opset {version}" if known else "")
 
 
 def _domain(node: Any) -> str:
     return "" if node.domain == "ai.onnx" else node.domain
+
+
+def _key(node: Any) -> Key:
+    """The function that a node calls, if the model has it."""
+    return _domain(node), node.op_type, node.overload
 
 
 def _opsets_of(function: Any) -> dict[str, int]:
@@ -160,8 +177,8 @@ class Walker:
         call = Call(node.op_type, node.name, version, tuple(node.output), model)
         self.progress.location = Location(f"{model}, {call}")
         known = entry_for(domain, node.op_type, version)
-        if (domain, node.op_type) in self.progress.functions:
-            given: Any = self._function(node, domain, inputs)
+        if _key(node) in self.progress.functions:
+            given: Any = self._function(node, inputs)
         elif known is not None:
             given = known(call, _given(inputs), self._attributes(node, known, call))
         else:
@@ -213,8 +230,8 @@ class Walker:
 
     # --- functions ----------------------------------------------------------------------------
 
-    def _function(self, node: Any, domain: str, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        proto = self.progress.functions[domain, node.op_type]
+    def _function(self, node: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        proto = self.progress.functions[_key(node)]
         defaults = {each.name: each for each in proto.attribute_proto}
         opsets = {**self.opsets, **_opsets_of(proto)}
         return self._called(node, proto, opsets, defaults, inputs)
@@ -225,7 +242,7 @@ class Walker:
         plain = self._with_attributes(node)
         found = definition_of(plain, domain, version, inputs)
         if found is None:
-            what = _what(domain, node.op_type, version)
+            what = _what(*_key(node), version)
             fix = "write this part of the model with other ops, or ask for it to be added"
             raise UnsupportedModelError(self.progress.model.name, {what: [node.name]}, fix)
         opsets = {**self.opsets, **found.opsets}
@@ -254,7 +271,7 @@ class Walker:
         defaults: Mapping[str, Any],
         inputs: Sequence[Any],
     ) -> tuple[Any, ...]:
-        key = (_domain(node), node.op_type)
+        key = _key(node)
         if key in self.progress.open_:
             raise self._invalid(f"has a function '{node.op_type}' that calls itself")
         given = {a.name: self._resolved(a) for a in node.attribute}

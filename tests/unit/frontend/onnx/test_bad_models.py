@@ -111,6 +111,33 @@ def test_functions_of_the_model_are_applied() -> None:
     assert "0.5" in import_model(read_model(made)).model.program.graph.as_text()
 
 
+def overloaded(*overloads: str) -> list[Any]:
+    """Functions `d::F` that differ in their overloads: the first doubles, the second negates."""
+    opsets = [helper.make_opsetid("", 18)]
+    bodies = node("Add", ["x", "x"], ["z"]), node("Neg", ["x"], ["z"])
+    return [
+        helper.make_function("d", "F", ["x"], ["z"], [body], opsets, overload=overload)
+        for overload, body in zip(overloads, bodies, strict=True)
+    ]
+
+
+def calling(overload: str, functions: list[Any]) -> Any:
+    call = node("F", ["x"], ["z"], domain="d", overload=overload)
+    return model([call], [X], [Z], functions=functions, opsets=[helper.make_opsetid("d", 1)])
+
+
+@pytest.mark.parametrize(("overload", "op"), [("a", "add"), ("b", "neg")])
+def test_overloads_are_functions_of_their_own(overload: str, op: str) -> None:
+    made = calling(overload, overloaded("a", "b"))
+    text = import_model(read_model(made)).model.program.graph.as_text()
+    assert [name for name in ("add", "neg") if name in text] == [op]
+
+
+def test_overloads_that_nothing_has_or_two_have() -> None:
+    refused(calling("c", overloaded("a", "b")), "d::F:c", UnsupportedModelError)
+    refused(calling("a", overloaded("a", "a")), "has two functions 'd::F:a'")
+
+
 @pytest.mark.parametrize(
     ("dims", "size", "problem"),
     [([4], 8, "8 bytes for 16"), ([-1], 4, "has the shape"), ([1 << 40, 1 << 40], 4, "would have"),
