@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from anyshape.api.session_errors import (
-    AnyshapeError,
     Fail,
     InvalidArgument,
     while_loading,
@@ -106,8 +105,8 @@ class InferenceSession(NotPickled):
             results, problem = [], ""
             try:
                 results = self.run(output_names, input_feed, run_options)
-            except (AnyshapeError, ValueError) as error:
-                problem = str(error)
+            except Exception as error:  # the callback is told of any, also of one without a text
+                problem = str(error) or type(error).__name__
             callback(results, user_data, problem)
 
         if self._background is None:
@@ -132,6 +131,8 @@ class InferenceSession(NotPickled):
     ) -> None:
         """Results are written into bound outputs, or kept for `get_outputs`."""
         names = list(iobinding.outputs)
+        if not names:
+            raise InvalidArgument("At least one output should be requested.")
         iobinding.take(self.run(names, iobinding.inputs, run_options))
 
     def _wanted(self, output_names: Sequence[str] | None) -> list[int] | None:
@@ -151,7 +152,8 @@ class InferenceSession(NotPickled):
             raise ValueError(f"Required inputs ({missing}) {given}")
         found: dict[str, Any] = {}
         for name, value in feeds.items():
-            array = as_array(value) if is_array(value) else np.asarray(value)
+            with while_running():
+                array = as_array(value) if is_array(value) else np.asarray(value)
             self._infos.check(name, array)
             found[name] = array
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from anyshape.api.session_errors import InvalidArgument
+from anyshape.api.session_errors import InvalidArgument, while_running
 from anyshape.ir.types import dtype_of
 
 _FIX = "Please fix either the inputs/outputs or the model."
@@ -60,7 +60,8 @@ class SessionInfos:
         known = self._by_name.get(name)
         if known is None:
             raise InvalidArgument(f"Invalid input name: {name}")
-        found = tensor_type(array)
+        with while_running():
+            found = tensor_type(array)
         if found != known.type:
             problem = f"Actual: ({found}) , expected: ({known.type})"
             raise InvalidArgument(f"Unexpected input data type. {problem} for input: {name}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from anyshape.api.session_errors import InvalidArgument
 from anyshape.base.warnings import SessionOptionsWarning
 from anyshape.runtime.limits import Cancellation
 
@@ -58,6 +59,8 @@ class SessionOptions:
 
     def add_free_dimension_override_by_name(self, name: str, value: int) -> None:
         """A number for a named size."""
+        if value < 0:
+            raise InvalidArgument(f"the size {name} cannot be {value}; fix: use 0 or more")
         self.free_dimensions[name] = value
 
     def add_session_config_entry(self, key: str, value: str) -> None:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from anyshape.base.errors import AnyshapeError
 from anyshape.base.lexer import is_name
 from anyshape.sym import Dim, Symbol, maximum, minimum
 
@@ -41,7 +42,7 @@ def parsed(text: str) -> Dim:
         return Dim.of(Symbol(text))
     try:
         dim = _read(ast.parse(text.strip(), mode="eval").body).whole
-    except (_NoSizeError, SyntaxError, ValueError, RecursionError, MemoryError):
+    except (_NoSizeError, AnyshapeError, SyntaxError, ValueError, RecursionError, MemoryError):
         return Dim.of(Symbol(text))
     return dim if dim.constant is None else Dim.of(Symbol(text))
 

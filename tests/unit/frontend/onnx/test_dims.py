@@ -27,8 +27,9 @@ def test_expressions(text: str, sizes: dict[str, int], expected: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["DynamicDimension.0", "n/2", "a b", "f(n)", "n/m", "n**2", "?", "3", "(" * 300, "n[0]"]
-)
+    "text", ["DynamicDimension.0", "n/2", "a b", "f(n)", "n/m", "n**2", "?", "3", "(" * 300, "n[0]",
+             "*".join(f"(a{i}+b{i})" for i in range(14))],
+)  # fmt: skip
 def test_anything_else_is_a_name(text: str) -> None:
     symbol = parsed(text).symbol
     assert symbol is not None

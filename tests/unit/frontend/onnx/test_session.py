@@ -148,6 +148,11 @@ def test_free_dimensions_are_numbers() -> None:
         session.run(None, {"x": X[:1], "y": X[:1]})
 
 
+def test_a_free_dimension_is_no_negative_number() -> None:
+    with pytest.raises(errors.InvalidArgument, match="cannot be -4; fix:"):
+        ash.SessionOptions().add_free_dimension_override_by_name("n", -4)
+
+
 def test_names_that_the_model_contradicts() -> None:
     """`n` is 2 for one use of it, and 3 for the other."""
     inputs = [value("x", [2, "n"]), value("y", ["n", 1])]
@@ -198,6 +203,43 @@ def test_run_async(session: Any) -> None:
     session.run_async(None, {"x": X}, callback, None)
     assert done.wait(60)
     assert "Required inputs" in seen[1][2]
+
+
+def test_run_async_tells_of_any_error(session: Any) -> None:
+    done, seen = threading.Event(), []
+
+    class Unreadable:
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            raise RuntimeError("no elements")
+
+    def callback(results: Any, user_data: Any, error: str) -> None:
+        seen.append(error)
+        done.set()
+
+    session.run_async(None, {"x": Unreadable(), "y": X}, callback, None)
+    assert done.wait(10)
+    assert seen == ["no elements"]
+
+
+@pytest.mark.parametrize("x", [X.astype(">f4"), X.astype(str), X.astype(object)])
+def test_elements_that_nobody_has(session: Any, x: Array) -> None:
+    with pytest.raises(errors.InvalidArgument, match="INVALID_ARGUMENT"):
+        session.run(None, {"x": x, "y": X})
+    with pytest.raises(errors.InvalidArgument, match="INVALID_ARGUMENT"):
+        session.io_binding().bind_cpu_input("x", x)
+
+
+def test_a_masked_array_is_no_argument(session: Any) -> None:
+    with pytest.raises(errors.InvalidArgument, match="masked"):
+        session.run(None, {"x": np.ma.masked_array(X, X > 2), "y": X})
+
+
+def test_a_binding_without_outputs(session: Any) -> None:
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", X)
+    binding.bind_cpu_input("y", X)
+    with pytest.raises(errors.InvalidArgument, match="At least one output"):
+        session.run_with_iobinding(binding)
 
 
 def test_bound_inputs_and_outputs(session: Any) -> None:
