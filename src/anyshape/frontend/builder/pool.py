@@ -46,6 +46,11 @@ class Along:
     gap: int = 1
     low: Dim = NONE
     ceil: bool = False
+    end: Dim | None = None  # the padding behind the end, if it is not `low`
+
+    @property
+    def after(self) -> Dim:
+        return self.low if self.end is None else self.end
 
     @property
     def reach(self) -> Dim:
@@ -53,8 +58,13 @@ class Along:
         return (self.size - 1) * self.gap
 
     @property
+    def room(self) -> Dim:
+        """Where the last window may begin."""
+        return self.extent + self.low + self.after - self.reach - 1
+
+    @property
     def count(self) -> Dim:
-        room = self.extent + self.low * 2 - self.reach - 1
+        room = self.room
         if not self.ceil or self.step == 1:
             return room // self.step + 1
         begins_inside = (self.extent + self.low - 1) // self.step
@@ -64,7 +74,7 @@ class Along:
     def high(self) -> Dim:
         """How much must be there behind the end, for windows that hang over it."""
         if not self.ceil or self.step == 1:
-            return self.low
+            return self.after
         behind = (self.count - 1) * self.step + self.reach + 1 - self.extent - self.low
         return dim_maximum(behind, 0)
 
@@ -80,16 +90,24 @@ def windows(x: ArrayLike, size: Each, step: Each = 1, gap: Each = 1) -> Tensor:
 
 
 def alongs(
-    x: Tensor, rank: int, size: Each, step: Each, gap: Each = 1, low: Each = 0, ceil: bool = False
+    x: Tensor,
+    rank: int,
+    size: Each,
+    step: Each,
+    gap: Each = 1,
+    low: Each = 0,
+    ceil: bool = False,
+    end: Each | None = None,
 ) -> list[Along]:
-    """For each of the last axes."""
+    """For each of the last axes. The padding at its end is `low` too, if it is not given."""
     if not 0 < rank <= x.ndim:
         fix = f"give windows for at most {x.ndim} axes"
         raise active().refuse(f"windows over {rank} axes of {describe(x)}", fix)
-    given = zip(*(_each(rank, number) for number in (size, step, gap, low)), strict=True)
+    numbers = size, step, gap, low, low if end is None else end
+    given = zip(*(_each(rank, number) for number in numbers), strict=True)
     found = [
-        Along(extent, size, _number(step), _number(gap), low, ceil)
-        for extent, (size, step, gap, low) in zip(x.shape[-rank:], given, strict=True)
+        Along(extent, size, _number(step), _number(gap), low, ceil, end)
+        for extent, (size, step, gap, low, end) in zip(x.shape[-rank:], given, strict=True)
     ]
     for axis, each in enumerate(found, x.ndim - rank):
         _require_place(x, axis, each)
@@ -99,9 +117,8 @@ def alongs(
 def _require_place(x: Tensor, axis: int, along: Along) -> None:
     """There is a window, and a place for it."""
     active().require(along.size >= 1, f"a window of {along.size} has no element")
-    room = along.extent + along.low * 2 - along.reach
     why = f"a window of {along.reach + 1} does not fit into axis {axis} of {describe(x)}"
-    active().require(room >= 1, why)
+    active().require(along.room >= 0, why)
 
 
 def _each(rank: int, given: Each) -> list[Dim]:
@@ -216,12 +233,13 @@ def _counted(axes: Sequence[Along], x: Tensor, count_padding: bool) -> Tensor:
     """How many elements each window has; the same number for all of them where none hangs over."""
     count = asarray(1, x.dtype)
     for number, axis in enumerate(axes):
-        edge = axis.low if count_padding else Dim.of(0)
-        if axis.high == edge and (count_padding or axis.low == 0):
+        edge, end = (axis.low, axis.after) if count_padding else (NONE, NONE)
+        if axis.high == end and axis.low == edge:
             count = count * size_value(axis.size, x.dtype)
             continue
         begin = arange(axis.count) * axis.step - axis.low
-        end = minimum(begin + axis.size, axis.extent + edge)
-        along = cast_to(end - maximum(begin, -edge), x.dtype)
+        first = maximum(-((begin + edge) // axis.gap), 0)  # of its elements that count
+        behind = minimum(-((begin - axis.extent - end) // axis.gap), axis.size)
+        along = cast_to(behind - first, x.dtype)
         count = count * along.reshape((axis.count, *(1,) * (len(axes) - 1 - number)))
     return count

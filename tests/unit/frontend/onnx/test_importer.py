@@ -16,7 +16,9 @@ from anyshape.base.errors import (
     AxisConflictError,
     IndexRangeError,
     InputError,
+    InvalidModelError,
     OptionError,
+    TraceError,
     UnsupportedModelError,
 )
 
@@ -265,3 +267,44 @@ def test_a_loop_of_a_negative_count() -> None:
     outputs, constants = [value("z", []), value("all", None)], [*ONE_AND_FIVE, *numbers(three=3)]
     made = model(nodes, [value("x", []), value("y", ["n"])], outputs, constants)
     agree(made, *({"x": np.array(1, np.float32), "y": randoms(n)} for n in (0, 2, 3, 5)))
+
+
+# --- pools ----------------------------------------------------------------------------------------
+
+POOLS: list[dict[str, Any]] = [
+    {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 2, 1]},
+    {"kernel_shape": [2, 4], "strides": [2, 3], "pads": [0, 3, 1, 1], "ceil_mode": 1},
+    {"kernel_shape": [3, 2], "strides": [1, 2], "pads": [2, 1, 1, 0], "dilations": [2, 1]},
+    {"kernel_shape": [4, 2], "auto_pad": "SAME_LOWER"},
+]
+
+
+def pool_of(op: str, outputs: str, attributes: Mapping[str, Any]) -> Any:
+    kinds = zip(outputs, (F32, I64), strict=False)
+    results = [value(name, None, kind) for name, kind in kinds]
+    made = node(op, "x", outputs, **attributes)
+    return model([made], [value("x", ["n", "c", "h", "w"])], results, opset=22)
+
+
+@pytest.mark.parametrize("attributes", POOLS)
+def test_pools_of_images_of_any_size(attributes: dict[str, Any]) -> None:
+    images = [{"x": randoms(*sizes)} for sizes in ((1, 2, 5, 5), (2, 3, 9, 6), (0, 1, 7, 13))]
+    agree(pool_of("MaxPool", "zi", attributes), *images)
+    for counted in (0, 1):
+        made = pool_of("AveragePool", "z", {**attributes, "count_include_pad": counted})
+        compiled = ash.compile(made)
+        for feeds in images:
+            expected = peer(made, feeds)[0]
+            np.testing.assert_allclose(compiled(**feeds)[0], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_pools_that_are_refused() -> None:
+    with pytest.raises(TraceError, match="in the order of columns"):
+        ash.compile(pool_of("MaxPool", "zi", {"kernel_shape": [2, 2], "storage_order": 1}))
+    same = {"kernel_shape": [2, 2], "auto_pad": "SAME_UPPER", "dilations": [2, 1]}
+    with pytest.raises(TraceError, match="auto_pad SAME_UPPER of a MaxPool with dilations"):
+        ash.compile(pool_of("MaxPool", "z", same))
+    with pytest.raises(InvalidModelError, match=r"has padding \(2, 0\) for a window of 2"):
+        ash.compile(pool_of("MaxPool", "z", {"kernel_shape": [2, 2], "pads": [2, 0, 0, 0]}))
+    with pytest.raises(InvalidModelError, match="for 2 spatial axes"):
+        ash.compile(pool_of("AveragePool", "z", {"kernel_shape": [2]}))

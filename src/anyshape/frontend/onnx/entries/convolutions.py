@@ -34,7 +34,7 @@ def conv(
     rank = x.ndim - 2
     taps = _taps(call, weight, rank, kernel_shape)
     steps, gaps = strides or (1,) * rank, dilations or (1,) * rank
-    widths = _widths(call, x, taps, steps, gaps, pads, auto_pad)
+    widths = widths_of(call, x, taps, steps, gaps, pads, auto_pad)
     apart = _by_group(widened(weight), group)
     channels_last = moveaxis(widened(x), 1, -1)
     found = conv_of(channels_last, apart, strides=steps, dilations=gaps, padding=widths)
@@ -63,7 +63,7 @@ def _by_group(weight: Tensor, groups: int) -> Tensor:
     return transpose(apart, (0, *range(3, apart.ndim), 2, 1))
 
 
-def _widths(
+def widths_of(
     call: Call,
     x: Tensor,
     taps: Sequence[int],
@@ -89,7 +89,7 @@ def _same(size: Dim, tap: int, stride: int, dilation: int, *, lower: bool) -> tu
     """As many as give ceil(size / stride) places. With a stride that depends on the size."""
     reach = (tap - 1) * dilation
     if stride != 1 and size.constant is None:
-        problem = f"auto_pad of a convolution with stride {stride}, over a size that varies"
+        problem = f"auto_pad with stride {stride}, over a size that varies"
         raise active().refuse(problem, "give explicit pads, or a fixed size")
     total = reach
     if stride != 1 and size.constant is not None:
