@@ -217,6 +217,13 @@ def test_compress_by_conditions_of_any_length() -> None:
     agree(made, *({"x": randoms(2, 3), "c": np.arange(k) % 2 == 0} for k in (0, 1, 3, 4, 7)))
 
 
+def test_pads_that_data_decide_may_cut() -> None:
+    inputs = [value("x", ["a", "b"]), value("pads", [4], I64)]
+    made = model([node("Pad", ["x", "pads"], ["z"])], inputs, [value("z", None)])
+    pads = [1, 0, 2, 3], [-1, 0, 0, -2], [-1, 2, 3, -1], [0, 0, 0, 0], [-2, 0, -2, 0]
+    agree(made, *({"x": randoms(4, 5), "pads": np.array(each)} for each in pads))
+
+
 def test_a_negative_number_of_boxes_is_none() -> None:
     inputs = [value("boxes", [1, "n", 4]), value("scores", [1, 1, "n"]), value("most", [1], I64)]
     nodes = [node("NonMaxSuppression", ["boxes", "scores", "most"], ["z"])]

@@ -19,7 +19,7 @@ from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.imported.value_checks import check_count
 from anyshape.frontend.onnx.calls import Call, entry
 from anyshape.frontend.onnx.entries.elementwise import same_dtype
-from anyshape.frontend.onnx.numbers import integers_of, known_sizes, sizes_of
+from anyshape.frontend.onnx.numbers import integers_of, known_sizes, not_negative, sizes_of
 from anyshape.ir.types import i64
 from anyshape.sym import Dim, Equal, maximum, minimum, product
 
@@ -329,5 +329,14 @@ def pad(
 ) -> Tensor:
     places = tuple(range(x.ndim)) if axes is None else integers_of(axes, "axes")
     filling = asarray(0, x.dtype) if value is None else value.reshape(())
-    normal = normal_axes(places, x.ndim)
-    return _padded(call, x, sizes_of(pads), normal, mode, filling)
+    normal, widths = normal_axes(places, x.ndim), sizes_of(pads)
+    if known_sizes(pads) is None and mode == "constant" and len(widths) == 2 * len(normal):
+        for axis, low, high in zip(normal, widths, widths[len(normal) :], strict=False):
+            x = _cut(x, axis, low, high)
+        widths = tuple(map(not_negative, widths))
+    return _padded(call, x, widths, normal, mode, filling)
+
+
+def _cut(x: Tensor, axis: int, low: Dim, high: Dim) -> Tensor:
+    """What widths that data decide leave of an axis: those below 0 cut."""
+    return assemble.cut(x, axis, not_negative(-low), x.shape[axis] - not_negative(-high))
