@@ -6,8 +6,8 @@ values: first its parameters, then its constants, then what its steps compute. T
 the graph itself: its parameters are the inputs, and behind them the sizes that the first program
 has solved, each told as a value of shape [size, 0], which has a size and no memory.
 
-Like all of `program/`, these are frozen values that C++ reads by attribute: csrc/core/course_description.h has
-the same types.
+Like all of `program/`, these are frozen values that C++ reads by attribute: the same types are in
+csrc/core/course_description.h.
 """
 
 from __future__ import annotations
