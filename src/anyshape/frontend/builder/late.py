@@ -180,8 +180,17 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: Size = 0
     index = as_index(x)
     if index.ndim != 1:
         raise active().refuse(f"bincount of {describe(index)}", "use ash.ravel(x)")
-    least = active().dim(minlength)
-    size = item(choose(any(index < 0), -1, maximum(max(index) + 1, least)))  # no size is -1
+    size = choose(any(index < 0), -1, greatest_and_one(index, minlength))  # no size is -1
+    return counted(index, weights, size)
+
+
+def greatest_and_one(index: Tensor, least: Size) -> Tensor:
+    return maximum(max(index) + 1, active().dim(least))
+
+
+def counted(index: Tensor, weights: ArrayLike | None, length: Tensor) -> Tensor:
+    """As `bincount`, of integers that were checked."""
+    size = item(length)
     added = asarray(1, i64) if weights is None else asarray(weights)
     added = cast_to(added, accumulator(added.dtype))
     updates = broadcast_to(added, index.shape)

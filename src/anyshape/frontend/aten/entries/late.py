@@ -63,8 +63,9 @@ def bincount(
         raise NoEntryError
     if weights is not None and weights.dtype != f32:
         weights = weights.astype(f64)
-    found = late.bincount(x, weights, minlength)
-    check_indices(call, as_index(x), found.shape[0], 0)
+    index = as_index(x)
+    found = late.counted(index, weights, late.greatest_and_one(index, minlength))
+    check_indices(call, index, found.shape[0], 0)
     return found
 
 
