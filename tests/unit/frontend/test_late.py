@@ -254,7 +254,7 @@ def test_any_byte_but_zero_is_true() -> None:
     """NumPy and torch make such masks from bytes."""
 
     @ash.jit
-    def selected(mask: ash.bool[n], x: ash.f32[n]):
+    def selected(mask: ash.bool[None], x: ash.f32[None]):
         return x[mask], *ash.nonzero(mask)
 
     for size in (3, 64, 100, 1000):
