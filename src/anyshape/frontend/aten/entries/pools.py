@@ -29,7 +29,9 @@ def _axes(
     return pool.alongs(x, rank, *given, ceil_mode)
 
 
-def _max_pool(rank: int) -> Pool:
+def _max_pool(rank: int, reduced: Callable[[Tensor, Sequence[pool.Along]], Any]) -> Pool:
+    """With or without the places of what is greatest."""
+
     def apply(
         call: Call,
         x: Tensor,
@@ -38,25 +40,8 @@ def _max_pool(rank: int) -> Pool:
         padding: Sizes = (0,),
         dilation: Sizes = (1,),
         ceil_mode: bool = False,
-    ) -> Tensor:
-        axes = _axes(rank, x, size, step, padding, dilation, ceil_mode)
-        return pool.max_along(x, axes)
-
-    return apply
-
-
-def _max_pool_with_indices(rank: int) -> Pool:
-    def apply(
-        call: Call,
-        x: Tensor,
-        size: Sizes,
-        step: Sizes = (),
-        padding: Sizes = (0,),
-        dilation: Sizes = (1,),
-        ceil_mode: bool = False,
-    ) -> list[Tensor]:
-        axes = _axes(rank, x, size, step, padding, dilation, ceil_mode)
-        return list(pool.greatest_with_places(x, axes))
+    ) -> Any:
+        return reduced(x, _axes(rank, x, size, step, padding, dilation, ceil_mode))
 
     return apply
 
@@ -119,8 +104,10 @@ def im2col(
 
 
 for _rank in (1, 2, 3):
-    TABLE[f"aten.max_pool{_rank}d.default"] = _max_pool(_rank)
-    TABLE[f"aten.max_pool{_rank}d_with_indices.default"] = _max_pool_with_indices(_rank)
+    TABLE[f"aten.max_pool{_rank}d.default"] = _max_pool(_rank, pool.max_along)
+    TABLE[f"aten.max_pool{_rank}d_with_indices.default"] = _max_pool(
+        _rank, pool.greatest_with_places
+    )
     TABLE[f"aten.avg_pool{_rank}d.default"] = _avg_pool(_rank)
     TABLE[f"aten.adaptive_avg_pool{_rank}d.default"] = _adaptive_avg_pool(_rank)
     TABLE[f"aten.adaptive_max_pool{_rank}d.default"] = _adaptive_max_pool(_rank)

@@ -61,6 +61,8 @@ def quantize_linear(
     if output_dtype:
         to = dtype_of_code(output_dtype, str(call))
     _require_small(call, to)
+    if precision and dtype_of_code(precision, str(call)) != f32:
+        raise active().refuse(f"{call.op} in another precision", "quantise in float")
     zeros = asarray(0, to) if zero is None else _along(call, x, zero, axis, block_size)
     wide = cast_to(x, f32)
     return _quantized(wide, cast_to(_along(call, x, scale, axis, block_size), f32), zeros, to)
