@@ -12,19 +12,16 @@ import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 
-_users: list[object] = []  # who is within; freezing what is frozen would end with the first of them
-
 
 @contextmanager
 def young_garbage() -> Generator[None]:
-    """Within, collections look at what is made within. What the user has frozen stays so."""
-    if _users or gc.get_freeze_count():
+    """Within, collections look at what is made within. What was frozen before stays so, and whoever
+    comes second, in another thread or inside, leaves thawing to the first."""
+    if gc.get_freeze_count():
         yield
         return
-    _users.append(object())
     gc.freeze()
     try:
         yield
     finally:
-        _users.pop()
         gc.unfreeze()

@@ -25,7 +25,7 @@ from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
-from anyshape.ops.known import BROADCAST, CONCAT, CONV, TRANSPOSE, WINDOWS
+from anyshape.ops.known import BROADCAST, CONCAT, CONV, SLICE, TRANSPOSE, WINDOWS
 from anyshape.ops.movement import AxisAttrs, PadAttrs, SliceAttrs, TransposeAttrs
 from anyshape.ops.reduce import ReduceAttrs
 from anyshape.ops.windows import WindowsAttrs
@@ -179,7 +179,7 @@ def inner_attrs(node: Node, perm: Sequence[int]) -> Attrs | None:
         return replace(attrs, axis=perm[attrs.axis])
     if isinstance(attrs, PadAttrs):
         return replace(attrs, low=_back(attrs.low, perm), high=_back(attrs.high, perm))
-    if isinstance(attrs, SliceAttrs) and node.op.name == "slice":
+    if isinstance(attrs, SliceAttrs) and node.op is SLICE:
         starts, stops = _back(attrs.starts, perm), _back(attrs.stops, perm)
         steps = tuple(attrs.steps[perm.index(axis)] for axis in range(len(perm)))
         return SliceAttrs(starts, stops, steps)
