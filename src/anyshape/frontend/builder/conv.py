@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anyshape.frontend.builder.convert import ArrayLike, promoted
+from anyshape.frontend.builder.movement import reshape, transpose
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
+from anyshape.sym import Dim
 
 Pairs = Sequence[tuple[int, int]]
 
@@ -30,3 +32,10 @@ def conv(
     numbers = {"strides": strides or ones, "dilations": dilations or ones, "low": low, "high": high}
     attrs = {name: tuple(given) for name, given in numbers.items()}
     return active().emit("conv", left, right, **attrs)
+
+
+def by_group(weight: Tensor, groups: int) -> Tensor:
+    """Weights as torch and ONNX have them, [groups * out, in, taps…], as [groups, taps…, in, out]."""
+    outside, *rest = weight.shape
+    apart = reshape(weight, (groups, outside // Dim.of(groups), *rest))
+    return transpose(apart, (0, *range(3, apart.ndim), 2, 1))

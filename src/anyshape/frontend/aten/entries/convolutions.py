@@ -25,7 +25,7 @@ from anyshape.frontend.aten.entries.transposed_convolutions import (
     transposed as transposed_convolution,
 )
 from anyshape.frontend.builder import assemble
-from anyshape.frontend.builder.conv import conv
+from anyshape.frontend.builder.conv import by_group, conv
 from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.dot import matmul
 from anyshape.frontend.builder.index import getitem
@@ -86,7 +86,7 @@ def _by_op(
     groups: int,
 ) -> Tensor:
     """As `conv`, which has channels last."""
-    wide = moveaxis(in_wide(x), 1, -1), _by_group(in_wide(weight), groups)
+    wide = moveaxis(in_wide(x), 1, -1), by_group(in_wide(weight), groups)
     return _with_bias(call, conv(*wide, strides=stride, dilations=dilation, padding=padding), bias)
 
 
@@ -94,13 +94,6 @@ def _with_bias(call: Call, x: Tensor, bias: Tensor | None) -> Tensor:
     """In torch's order of axes; channels of `x` are last."""
     found = x if bias is None else x + in_wide(bias)
     return _to_second(cast_to(found, call.dtype))
-
-
-def _by_group(weight: Tensor, groups: int) -> Tensor:
-    """[groups * out, in, taps…] to [groups, taps…, in, out]."""
-    outside, *rest = weight.shape
-    apart = weight.reshape((groups, outside // Dim.of(groups), *rest))
-    return transpose(apart, (0, *range(3, apart.ndim), 2, 1))
 
 
 _MANY_PLACES = 64

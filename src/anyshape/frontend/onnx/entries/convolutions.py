@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anyshape.frontend.builder.conv import by_group
 from anyshape.frontend.builder.conv import conv as conv_of
 from anyshape.frontend.builder.convert import cast_to, widened
-from anyshape.frontend.builder.movement import moveaxis, reshape, transpose
+from anyshape.frontend.builder.movement import moveaxis
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.onnx.calls import Call, entry
@@ -35,7 +36,7 @@ def conv(
     taps = _taps(call, weight, rank, kernel_shape)
     steps, gaps = strides or (1,) * rank, dilations or (1,) * rank
     widths = widths_of(call, x, taps, steps, gaps, pads, auto_pad)
-    apart = _by_group(widened(weight), group)
+    apart = by_group(widened(weight), group)
     channels_last = moveaxis(widened(x), 1, -1)
     found = conv_of(channels_last, apart, strides=steps, dilations=gaps, padding=widths)
     found = found if bias is None else found + widened(bias)
@@ -54,13 +55,6 @@ def _taps(call: Call, weight: Tensor, rank: int, declared: Numbers | None) -> li
     if declared is not None and list(declared) != known:
         raise call.invalid(f"has kernel_shape {list(declared)} for a weight {weight.type}")
     return known
-
-
-def _by_group(weight: Tensor, groups: int) -> Tensor:
-    """[groups * out, in, taps…] to [groups, taps…, in, out]."""
-    outside, *rest = weight.shape
-    apart = reshape(weight, (groups, outside // Dim.of(groups), *rest))
-    return transpose(apart, (0, *range(3, apart.ndim), 2, 1))
 
 
 def widths_of(
