@@ -35,7 +35,7 @@ def conv(
 
 
 def by_group(weight: Tensor, groups: int) -> Tensor:
-    """Weights as torch and ONNX have them, [groups * out, in, taps…], as [groups, taps…, in, out]."""
+    """Weights as torch and ONNX have them, [groups * out, in, taps…], in the order of `conv`."""
     outside, *rest = weight.shape
     apart = reshape(weight, (groups, outside // Dim.of(groups), *rest))
     return transpose(apart, (0, *range(3, apart.ndim), 2, 1))
