@@ -8,12 +8,14 @@ from weakref import ref
 
 import pytest
 
+from anyshape.base import garbage
 from anyshape.base.garbage import young_garbage
 
 
 @pytest.fixture(autouse=True)
-def _nothing_frozen() -> Generator[None]:  # pyright: ignore[reportUnusedFunction]
+def _nothing_frozen(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:  # pyright: ignore[reportUnusedFunction]
     """Tests run with what was there before them frozen."""
+    monkeypatch.setattr(garbage._Frozen, "by_others", False)
     gc.unfreeze()
     yield
     gc.freeze()
@@ -59,3 +61,17 @@ def test_what_the_user_has_frozen_stays_frozen() -> None:
         assert gc.get_freeze_count()
     finally:
         gc.unfreeze()
+
+
+def test_frozen_objects_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counting visits each of them, and a compile within a compile asks again."""
+    counted: list[int] = []
+    count = gc.get_freeze_count
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counted.append(1) or count())
+    with young_garbage(), young_garbage(), young_garbage():
+        assert len(counted) == 1
+    gc.freeze()
+    for _ in range(3):
+        with young_garbage():
+            pass
+    assert len(counted) == 2

@@ -13,15 +13,30 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 
+class _Frozen:
+    """Who keeps objects from being looked at. To count them takes milliseconds, as each of them is
+    visited: whoever has done so once is remembered."""
+
+    by_us = False  # for as long as the outermost `young_garbage`
+    by_others = False  # for good: nothing tells when they thaw, and leaving all to them is right
+
+
 @contextmanager
 def young_garbage() -> Generator[None]:
     """Within, collections look at what is made within. What was frozen before stays so, and whoever
     comes second, in another thread or inside, leaves thawing to the first."""
-    if gc.get_freeze_count():
+    if _Frozen.by_us or _by_others():
         yield
         return
+    _Frozen.by_us = True
     gc.freeze()
     try:
         yield
     finally:
         gc.unfreeze()
+        _Frozen.by_us = False
+
+
+def _by_others() -> bool:
+    _Frozen.by_others = _Frozen.by_others or gc.get_freeze_count() > 0
+    return _Frozen.by_others
