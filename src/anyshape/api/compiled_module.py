@@ -186,6 +186,10 @@ class CompiledModule(NotPickled):
         """Takes the memory that a call at this binding needs. See `Executable.reserve`."""
         self._executable.reserve(**axes)
 
+    def largest(self, axis: str, *, memory: int | str, **axes: int) -> int:
+        """The largest size of an axis that fits into so much memory. See `Executable.largest`."""
+        return self._executable.largest(axis, memory=memory, **axes)
+
     def trim(self) -> None:
         """Gives back what is idle. See `Executable.trim`."""
         self._executable.trim()

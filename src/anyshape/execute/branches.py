@@ -115,6 +115,10 @@ class BranchExecutor:
         taken, own = self._taken_at(sizes)
         return taken.executor.specialize(own)
 
+    def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
+        taken, own = self._taken_at(sizes)
+        return taken.executor.planned_bytes(own)
+
     def reserve(self, sizes: Mapping[str, int]) -> None:
         taken, own = self._taken_at(sizes)
         taken.executor.reserve(own)

@@ -113,6 +113,9 @@ class CachingExecutor:
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:
         return self.executor.specialize(sizes)
 
+    def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
+        return self.executor.planned_bytes(sizes)
+
     def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:
         return self.executor.beyond_limit(failure)
 

@@ -8,8 +8,9 @@ from typing import Any, Literal, cast, overload
 
 from numpy import ndarray
 
-from anyshape.base.errors import AnyshapeError, InputError
+from anyshape.base.errors import AnyshapeError, BindingNamesError, InputError
 from anyshape.base.not_pickled import NotPickled
+from anyshape.base.options import byte_count
 from anyshape.codegen.target import described
 from anyshape.execute.background import BackgroundSpecialization
 from anyshape.execute.capabilities import Capabilities
@@ -17,6 +18,7 @@ from anyshape.execute.destinations import destinations, filled, unfit
 from anyshape.execute.executor import ExecutableMemory, Executor, Run, StepRun
 from anyshape.execute.input_errors import in_words_of_model
 from anyshape.execute.kernel_view import KernelView
+from anyshape.execute.largest import Largest
 from anyshape.execute.likely import ObservedSizes, likely_sizes
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_torch, is_torch, readable, refuse_masked, shape_of
@@ -203,6 +205,20 @@ class Executable(NotPickled):
         its results. Calls up to that size then wait for no memory, until `trim()`. What depends on
         sizes that a host node computes cannot be reserved."""
         self.executor.reserve(axes)
+
+    def largest(self, axis: str, *, memory: int | str, **axes: int) -> int:
+        """The largest size of `axis` at which a call needs no more than `memory`, in bytes or as
+        "2 GiB", for temporaries and results; `axes` are the sizes of the others.
+
+        The next size that the model takes needs more. Raises `MemoryLimitError` if none fits.
+        """
+        limit = byte_count("memory", memory)
+        declared = {each.name: each for each in self.axes}
+        if axis not in declared:
+            raise BindingNamesError([], [axis], tuple(declared))
+        if axis in axes:
+            raise InputError(axis, "has a size, and is asked for one", f"leave out {axis}=")
+        return Largest(self.source.name, self.executor, declared[axis], axes, limit).size()
 
     def trim(self) -> None:
         """Gives back what is idle: arenas and specializations of this Executable, and what the

@@ -95,6 +95,11 @@ class Executor(Protocol):
         """Everything that depends on a binding, made now if it is new."""
         ...
 
+    def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
+        """What a call with this binding takes for temporaries and results; None if a fact forbids
+        it. Nothing is kept."""
+        ...
+
     def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:
         """The error to raise for a call that was refused: its size, and the axes that drive it."""
         ...

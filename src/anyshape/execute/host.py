@@ -15,13 +15,14 @@ from contextlib import suppress
 from dataclasses import astuple, replace
 from itertools import count
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from anyshape.base.errors import (
     AnyshapeError,
     BindingNamesError,
+    CapabilityError,
     FactViolationError,
     UnsupportedError,
     VerifyError,
@@ -189,6 +190,11 @@ class HostExecutor:
         ready = [segment for segment in others if segment.axes <= known.keys()]
         waiting = [tuple(sorted(s.axes - known.keys())) for s in others if s not in ready]
         return first.followed_by(list(_specialized(ready, known)), waiting)
+
+    def planned_bytes(self, sizes: Mapping[str, int]) -> NoReturn:
+        problem = "plans the memory of a graph whose sizes or branches depend on data as it runs"
+        fix = "give calls a memory_limit, which they are held to where sizes become known"
+        raise CapabilityError(self.capabilities.executor, problem, fix)
 
     def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:
         """Of the entry; other segments have told theirs."""

@@ -92,6 +92,12 @@ class NativeExecutor:
         native = self._at(sizes, self.linked.program.specialize)
         return Specialization(self.plan, self.symbols, native)
 
+    def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
+        binding = complete_binding(self.symbols, sizes, self.plan.graph)
+        if not self.bindings.allows(binding):
+            return None
+        return self._at(sizes, self.linked.program.planned_bytes)
+
     def reserve(self, sizes: Mapping[str, int]) -> None:
         self._at(sizes, self.linked.program.reserve)
 

@@ -87,6 +87,8 @@ class ReferenceExecutor:
     def reserve(self, sizes: Mapping[str, int]) -> NoReturn:
         raise CapabilityError("reference", "plans no memory", "compile with executor='native'")
 
+    planned_bytes = reserve
+
     def trim(self) -> None:
         """Nothing is held."""
 

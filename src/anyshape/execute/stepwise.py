@@ -54,6 +54,9 @@ class StepwiseExecutor:
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:
         return self._native.specialize(sizes)
 
+    def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
+        return self._native.planned_bytes(sizes)
+
     def beyond_limit(
         self, failure: MemoryRefusedError
     ) -> MemoryLimitError | InsufficientMemoryError:

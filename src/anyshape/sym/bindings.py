@@ -114,6 +114,12 @@ class BindingPlan:
         for fact in self.facts:
             self._check_fact(fact, shapes, binding)
 
+    def allows(self, binding: Binding) -> bool:
+        """Whether `check` would accept a binding; no reason is looked for."""
+        return all(axis.contains(binding[axis.symbol]) for axis in self.axes) and all(
+            _holds(fact, binding) for fact in self.facts
+        )
+
     # --- solving ------------------------------------------------------------------------------
 
     def _check_ranks(self, shapes: Sequence[tuple[int, ...]]) -> None:
@@ -180,11 +186,7 @@ class BindingPlan:
             raise AxisMultipleError(name, size, axis.multiple_of, source)
 
     def _check_fact(self, fact: Fact, shapes: Sequence[tuple[int, ...]], binding: Binding) -> None:
-        try:
-            holds = fact.predicate.holds(binding)
-        except DimError:  # a division by zero: nothing that the fact says is so
-            holds = False
-        if not holds:
+        if not _holds(fact, binding):
             raise self._violation(fact, shapes, binding)
 
     def _violation(
@@ -210,6 +212,13 @@ class BindingPlan:
     ) -> list[str]:
         found = ((symbol, self._source(symbol, shapes)) for symbol in sorted(symbols, key=str))
         return [source.describe(str(symbol)) for symbol, source in found if source is not None]
+
+
+def _holds(fact: Fact, binding: Binding) -> bool:
+    try:
+        return fact.predicate.holds(binding)
+    except DimError:  # a division by zero: nothing that the fact says is so
+        return False
 
 
 def _sizes(symbols: set[Symbol] | frozenset[Symbol], binding: Binding) -> str:
