@@ -34,7 +34,9 @@ from anyshape.sym import (
     Predicate,
     Prover,
     Symbol,
+    bcast,
 )
+from anyshape.sym.factor import Bcast
 
 
 class _Asking(ShapeContext):
@@ -120,11 +122,22 @@ def _same_type(scope: FactScope, left: Type, right: Type) -> bool:
     return (
         left.dtype == right.dtype
         and left.rank == right.rank
-        and all(
-            scope.proves(Equal(*dims)) is Answer.TRUE
-            for dims in zip(left.shape, right.shape, strict=True)
-        )
+        and all(_same_dim(scope, *dims) for dims in zip(left.shape, right.shape, strict=True))
     )
+
+
+def _same_dim(scope: FactScope, left: Dim, right: Dim) -> bool:
+    """Inference asks about the parts of a broadcast one by one, so the same is done here."""
+    return scope.proves(Equal(left, right)) is Answer.TRUE or _without_ones(
+        scope, left
+    ) == _without_ones(scope, right)
+
+
+def _without_ones(scope: FactScope, dim: Dim) -> Dim:
+    if not isinstance(dim.factor, Bcast):
+        return dim
+    one, args = Dim.of(1), dim.factor.args
+    return bcast(one, *(arg for arg in args if scope.proves(Equal(arg, one)) is not Answer.TRUE))
 
 
 def _verify_tokens(nodes: Sequence[Node], results: Sequence[Value]) -> None:

@@ -46,6 +46,23 @@ graph g(x: f32[n]) -> f32[4*(n//4)] {
     assert verify(parse(text))
 
 
+def test_a_broadcast_that_later_facts_settle_is_fine() -> None:
+    """Of (n + 2)//3 beside 3 and beside n nothing but 1 is left."""
+    text = """\
+axes { n: 0.. }
+facts {
+  broadcastable(n, (n + 2)//3)
+  broadcastable(3, (n + 2)//3)
+}
+graph g(x: f32[n], y: f32[(n + 2)//3], z: f32[3]) -> (f32[bcast(n, (n + 2)//3)], f32[3]) {
+  %0 = sub(x, y) : f32[bcast(n, (n + 2)//3)]
+  %1 = sub(y, z) : f32[3]
+  return %0, %1
+}
+"""
+    assert verify(parse(text))
+
+
 def broken(problem: str) -> "pytest.RaisesExc[VerifyError]":
     return pytest.raises(VerifyError, match=problem)
 
