@@ -125,10 +125,20 @@ class Products:
         return None if node in self.results else user
 
     def epilogue(self, product: StoredProduct) -> Iterator[Node]:
-        """Elementwise ops that follow, one after the other, in the product's shape: no more of them
-        than a kernel has."""
-        shape = product.dot.result().tensor.shape
-        user = self.only_user(product.dot)
+        """Elementwise ops that follow, one after the other, in the product's shape."""
+        return self._elementwise(product.dot)
+
+    def are_put_together(self, node: Node) -> bool:
+        """Whether an elementwise op takes both halves of a value: an epilogue, that is not to be
+        taken apart."""
+        halves = self.users[node]
+        followers = [set(self._elementwise(half)) for half in halves]
+        return are_halves(tuple(halves)) and not followers[0].isdisjoint(followers[1])
+
+    def _elementwise(self, node: Node) -> Iterator[Node]:
+        """Ops in the shape of a node that follow it: no more of them than a kernel has."""
+        shape = node.result().tensor.shape
+        user = self.only_user(node)
         for _ in range(MOST_OPS):
             if user is None or not _is_elementwise(user, shape):
                 return

@@ -171,6 +171,19 @@ def test_weights_are_held_once_and_can_be_had_back() -> None:
     assert again(x)[0].tobytes() == executable(x)[0].tobytes()
 
 
+def test_gates_beside_each_other_keep_their_epilogues() -> None:
+    """Joined, each half of the whole would be both halves of a gate."""
+
+    def model(x: Any) -> Any:
+        first, second = ash.asarray(GATE).mT, ash.asarray(np.concatenate([UP, GATE])).mT
+        y, z = x @ second, x @ ash.asarray(UP).mT
+        return ash.sigmoid(y[..., :40]) * y[..., 40:], ash.silu(x @ first) * z
+
+    once = run_passes(traced(model), FIRST + (SiblingProducts(),)).graph
+    assert run_passes(once, [SiblingProducts()]).graph.as_text() == once.as_text()
+    assert len(compile_graph(traced(model)).kernels) == 2
+
+
 @pytest.mark.parametrize("transposed", [False, True])
 def test_the_halves_of_one_product_with_a_bias_are_one_kernel(transposed: bool) -> None:
     weight, bias = RNG.standard_normal((24, 300)), RNG.standard_normal(300).astype(np.float32)
