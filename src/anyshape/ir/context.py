@@ -130,7 +130,7 @@ class ShapeContext:
             if self.proves(Equal(one, Dim.of(1))):
                 return other
         if self.proves(Equal(left, right)):
-            return left if left.is_constant else right
+            return _plainer(left, right)
         return bcast(left, right)
 
     def _without_broadcast(self, left: Dim, right: Dim, axis: int) -> Dim:
@@ -151,6 +151,13 @@ class ShapeContext:
         symbol = self.scope.late(given, upper)
         self.late.append(LateAxis(symbol, upper))
         return Dim.of(symbol)
+
+
+def _plainer(left: Dim, right: Dim) -> Dim:
+    """Of two equal sizes a number, or else a name: `s` where a table is cut to `min(s, 300)`."""
+    if left.is_constant or right.is_constant:
+        return left if left.is_constant else right
+    return left if left.symbol is not None and right.symbol is None else right
 
 
 def _smaller(left: Dim, right: Dim) -> Dim:

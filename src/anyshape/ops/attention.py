@@ -10,7 +10,7 @@ The score of a query and a key is made in this order:
     score = q . k * scale
     score = cap * tanh(score / cap)                     with a cap
     score = score + mask, or mask ? score : hidden      for each mask
-    score = -inf                                        where causality or the window hides the key
+    score = outside, or score + outside                 where causality or the window hides the key
 
 A query whose scores are all -inf gets zeros, as in PyTorch's attention, or NaN, as by a softmax.
 
@@ -22,8 +22,9 @@ it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal, TypeVar
 
 from anyshape.base.errors import DTypeError
@@ -46,8 +47,8 @@ class AttentionAttrs(Attrs):
 
     Without `scale` the scores are divided by the square root of the width. `hidden` is the score
     where a bool mask is false, and `unseen` what a query gets all of whose scores are -inf. Query
-    i sees the keys from i + `low` to i + `high`, where these are given. With `sink`, the last
-    operand is one.
+    i sees the keys from i + `low` to i + `high`, where these are given. The score of another key is
+    `outside`, or with `adds` its own plus that. With `sink`, the last operand is one.
     """
 
     causal: Literal["none", "top_left", "bottom_right"] = "none"
@@ -58,6 +59,8 @@ class AttentionAttrs(Attrs):
     low: Dim | None = None
     high: Dim | None = None
     sink: bool = False
+    outside: float = -math.inf
+    adds: bool = False
 
     def last(self, queries: Dim, keys: Dim) -> Dim | None:
         """What is added to the position of a query for that of the last key it sees."""
@@ -185,9 +188,11 @@ def _masked(scores: Expr, masks: Sequence[Expr], attrs: AttentionAttrs) -> Expr:
     for mask in masks:
         is_bool = mask.dtype == bool_
         scores = _keep(scores, mask, attrs.hidden) if is_bool else scores + mask.wide()
-    for seen in _in_sight(scores, attrs):
-        scores = _keep(scores, seen, -math.inf)
-    return scores
+    seen = _in_sight(scores, attrs)
+    if seen is None:
+        return scores
+    other = scores + attrs.outside if attrs.adds else scores.lift(attrs.outside)
+    return seen.apply("select", scores, other)
 
 
 def _weights(scores: Expr, sink: Expr | None, attrs: AttentionAttrs) -> Expr:
@@ -215,15 +220,16 @@ def _keep(scores: Expr, condition: Expr, hidden: float) -> Expr:
     return condition.apply("select", scores, scores.lift(hidden))
 
 
-def _in_sight(scores: Expr, attrs: AttentionAttrs) -> Iterator[Expr]:
-    """True where a query may see a key, for each bound."""
+def _in_sight(scores: Expr, attrs: AttentionAttrs) -> Expr | None:
+    """True where a query may see a key, by all bounds; None if it sees all."""
     plane, b = scores.shape[2:], scores.b
     row, column = iota(b, plane, 0, i64), iota(b, plane, 1, i64)
-    last = attrs.last(*plane)
+    last, seen = attrs.last(*plane), list[Expr]()
     if last is not None:
-        yield column.apply("le", row if last == 0 else row + size(b, last, i64))
+        seen.append(column.apply("le", row if last == 0 else row + size(b, last, i64)))
     if attrs.low is not None:
-        yield column.apply("ge", row + size(b, attrs.low, i64))
+        seen.append(column.apply("ge", row + size(b, attrs.low, i64)))
+    return reduce(lambda x, y: x.apply("logical_and", y), seen) if seen else None
 
 
 attention = register(

@@ -96,6 +96,9 @@ class MaskBands:
     keys: Dim
     weights: WeightStore
     contents: dict[Node, Band | None] = field(default_factory=dict[Node, "Band | None"])
+    numbers: dict[Value, tuple[Band, float] | None] = field(
+        default_factory=dict[Value, "tuple[Band, float] | None"]
+    )
     bands: dict[Value, Band | None] = field(default_factory=dict[Value, "Band | None"])
     lines: dict[Value, _Linear | None] = field(default_factory=dict[Value, "_Linear | None"])
 
@@ -232,14 +235,33 @@ class MaskBands:
 
     def _looked_at(self, mask: Value) -> Band | None:
         found = _content(mask, self.weights, DEEPEST)
-        if found is None:
-            return None
-        array, row, column = found
+        return None if found is None else self._cut(mask, *found)
+
+    def _cut(self, mask: Value, array: Array, row: Dim, column: Dim) -> Band | None:
+        """The band that a mask is which begins at a row and a column of a stored matrix."""
         sizes = zip(mask.tensor.shape[-2:], (self.queries, self.keys), array.shape, strict=True)
         # What is cut to fewer than there are does not broadcast, as it has more than one row.
         fits = all(own in (full, minimum(full, stored)) for own, full, stored in sizes)
         band = _band_of(array) if fits else None
         return None if band is None else band.shifted(row - column)
+
+    def stored(self, mask: Value) -> tuple[Band, float] | None:
+        """Where a stored matrix is 0, and the one negative number that it is elsewhere."""
+        if mask not in self.numbers:
+            self.numbers[mask] = self._read(mask)
+        return self.numbers[mask]
+
+    def _read(self, mask: Value) -> tuple[Band, float] | None:
+        found = _content(mask, self.weights, DEEPEST)
+        if found is None or not mask.tensor.dtype.is_float:
+            return None
+        array, row, column = found
+        inside = np.asarray(array == 0)
+        others = np.unique(array[~inside])
+        if len(others) != 1 or not others[0] < 0:
+            return None
+        band = self._cut(mask, inside, row, column)
+        return None if band is None else (band, float(others[0]))
 
 
 def _bounded(difference: _Linear, op: AnyOp) -> Band | None:

@@ -179,7 +179,7 @@ def test_gates_beside_each_other_keep_their_epilogues() -> None:
         y, z = x @ second, x @ ash.asarray(UP).mT
         return ash.sigmoid(y[..., :40]) * y[..., 40:], ash.silu(x @ first) * z
 
-    once = run_passes(traced(model), FIRST + (SiblingProducts(),)).graph
+    once = run_passes(traced(model), (*FIRST, SiblingProducts())).graph
     assert run_passes(once, [SiblingProducts()]).graph.as_text() == once.as_text()
     assert len(compile_graph(traced(model)).kernels) == 2
 

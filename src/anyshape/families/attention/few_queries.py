@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anyshape.families.attention.checked_sight import CheckedSight
 from anyshape.families.attention.hidden_keys import HiddenValues
 from anyshape.families.attention.plan import KEY_BLOCK, ROW_QUERY, TASK, FewQueriesPlan
 from anyshape.families.attention.softmax_state import (
@@ -24,6 +25,7 @@ from anyshape.families.attention.softmax_state import (
     KEY,
     PANEL,
     ROW,
+    Code,
     Parts,
     State,
 )
@@ -75,11 +77,13 @@ class _Rows:
             self.copies.append(loop)
         self.values = values
         self.hidden = HiddenValues.of(parts)
+        self.checked = CheckedSight.of(parts, rows)
 
     @property
     def scratch(self) -> tuple[Buffer, ...]:
         own = (self.tile, self.packed, self.scores, *self.parts.state.scratch)
         own += self.hidden.scratch if self.hidden else ()
+        own += self.checked.scratch if self.checked else ()
         is_copy = self.values.buffer not in self.parts.inputs
         return (*own, self.values.buffer) if is_copy else own
 
@@ -90,7 +94,9 @@ class _Rows:
         return (
             *plan.parts_of_task,
             *((self.hidden.prepare(),) if self.hidden else ()),
+            *((self.checked.prepare(),) if self.checked else ()),
             self._pack(),
+            *(self._sight(self.checked) if self.checked else ()),
             *self._start(),
             each(KEY_BLOCK, plan.key_blocks, *block),
             *(self.hidden.add(plan.block_rows) if self.hidden else ()),
@@ -115,6 +121,11 @@ class _Rows:
         store = Store(self.packed, (Dim.of(ROW), Dim.of(DEPTH)), scaled)
         row = lanes(DEPTH, plan.width, *code, store)
         return each(ROW, self.plan.block_rows, *self.plan.parts_of_row(ROW), row)
+
+    def _sight(self, checked: CheckedSight) -> Code:
+        row = Dim.of(ROW)
+        code = checked.bounded(Load(self.packed, (row, Dim.of(DEPTH))), row, vector=True)
+        return [each(ROW, checked.asking, *code), *checked.bind()]
 
     def _scores(self) -> Statement:
         """Each key is read once and multiplied with all rows."""

@@ -48,8 +48,7 @@ class HiddenValues:
     @staticmethod
     def of(parts: Parts) -> HiddenValues | None:
         plan = parts.plan
-        all_seen = plan.most_origin == 0 and plan.least_limit == plan.keys
-        if not plan.is_bounded or all_seen:
+        if not plan.skips:
             return None
         zeros, flag = plan.scratch("zeros", plan.value_width), plan.scratch("flag", 1)
         return HiddenValues(parts, zeros, flag)

@@ -2,6 +2,7 @@
 
     task t: a block of queries of one head
       packed = queries, transposed and scaled
+      sight = what they see, or all keys                where scores decide that
       for s < key blocks within sight
         scores[key, query] = keys @ packed, masked        register tiles
         weights = exp(scores - best so far)               in place; vectors run across the queries
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anyshape.families.attention.checked_sight import CheckedSight
 from anyshape.families.attention.hidden_keys import HiddenValues
 from anyshape.families.attention.plan import KEY_BLOCK, TASK, AttentionPlan
 from anyshape.families.attention.softmax_state import (
@@ -89,11 +91,13 @@ class _Tiles:
         self.values = values
         self.turned_masks = self._turned_masks()
         self.hidden = HiddenValues.of(parts)
+        self.checked = CheckedSight.of(parts, plan.most_queries)
 
     @property
     def scratch(self) -> tuple[Buffer, ...]:
         own = (self.tile, self.packed, self.scores, *self.parts.state.scratch)
-        return (*own, *(self.hidden.scratch if self.hidden else ()), *self.copied)
+        parts = (part.scratch for part in (self.hidden, self.checked) if part)
+        return (*own, *(buffer for scratch in parts for buffer in scratch), *self.copied)
 
     def body(self) -> tuple[Statement, ...]:
         plan = self.plan
@@ -103,7 +107,9 @@ class _Tiles:
         return (
             *plan.parts_of_task,
             *((self.hidden.prepare(),) if self.hidden else ()),
+            *((self.checked.prepare(),) if self.checked else ()),
             *self._pack(),
+            *(self._sight(self.checked) if self.checked else ()),
             *self._start(),
             each(KEY_BLOCK, plan.key_blocks, *block),
             *(self.hidden.add(plan.block_queries) if self.hidden else ()),
@@ -156,6 +162,11 @@ class _Tiles:
         place = (Dim.of(DEPTH), Dim.of(QUERY))
         store = Store(self.packed, place, apply("mul", element, self.parts.scale))
         return each(DEPTH, self.plan.width, lanes(QUERY, self.plan.block_queries, *code, store))
+
+    def _sight(self, checked: CheckedSight) -> Code:
+        query = Dim.of(QUERY)
+        code = checked.bounded(Load(self.packed, (Dim.of(DEPTH), query)), query)
+        return [lanes(QUERY, checked.asking, *code), *checked.bind()]
 
     # --- scores -------------------------------------------------------------------------------
 

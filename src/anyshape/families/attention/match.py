@@ -7,6 +7,7 @@ parameter seen with two strides, are read where they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -61,6 +62,11 @@ class AttentionMatch:
     def sink(self) -> Value | None:
         """A score for each query that has no key."""
         return masks_and_sink(self.node.operands, self.attrs)[1]
+
+    @property
+    def asks_for_scores(self) -> bool:
+        """Whether scores decide if a key out of sight may be skipped."""
+        return self.attrs.adds or self.attrs.outside != -math.inf
 
     @property
     def shapes(self) -> tuple[Shape, Shape, Shape]:

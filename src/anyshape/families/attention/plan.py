@@ -23,7 +23,21 @@ from anyshape.lower.tiling import Tiling
 from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum
 
 TASK, BATCH, HEAD, KV_HEAD, BLOCK = (Symbol(name) for name in "tbhgq")
-KEY_BLOCK, ROW_QUERY, ORIGIN = Symbol("s"), Symbol("m"), Symbol("z")
+KEY_BLOCK, ROW_QUERY, ORIGIN, LIMIT = (Symbol(name) for name in "smze")
+ROW = Symbol("i")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRows:
+    """Queries of a task, numbered by ROW: how many, and which query of a head each is.
+
+    `parts` bind what `query` consists of. Rows of several heads are not all of one.
+    """
+
+    count: Dim
+    query: Dim
+    parts: tuple[Bind, ...] = ()
+    is_one_head: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,8 @@ class AttentionPlan:
     form: AttentionMatch
     region: Region  # of the kernel
     tiling: Tiling
+    most_score: float = 0
+    """Below it keys out of sight may be skipped, where that has to be asked; 0 is never."""
 
     @property
     def total(self) -> DType:
@@ -130,29 +146,23 @@ class AttentionPlan:
         return self.first_query + self.block_queries
 
     @property
-    def limit(self) -> Dim:
+    def sight_end(self) -> Dim:
         """The key after the last one that some query of this task sees."""
         if self.last is None:
             return self.keys
         return minimum(self.keys, maximum(0, self.end_query + self.last))
 
     @property
-    def origin(self) -> Dim:
+    def sight_origin(self) -> Dim:
         """The first key that some query of this task sees."""
-        return Dim.of(0) if self.low is None else Dim.of(ORIGIN)
-
-    @property
-    def bound_origin(self) -> tuple[Bind, ...]:
-        """As an index of its own: proofs need no more of it than that it is one."""
         if self.low is None:
-            return ()
-        first = minimum(self.limit, maximum(0, self.first_query + self.low))
-        return (Bind(ORIGIN, Number(first), self.keys + 1),)
+            return Dim.of(0)
+        return minimum(self.sight_end, maximum(0, self.first_query + self.low))
 
     @property
     def least_limit(self) -> Dim:
-        """The limit of the task that sees fewest keys: the first one of a head."""
-        return self.limit.substitute({BLOCK: Dim.of(0)})
+        """The end of sight of the task that sees fewest keys: the first one of a head."""
+        return self.sight_end.substitute({BLOCK: Dim.of(0)})
 
     @property
     def most_origin(self) -> Dim:
@@ -160,6 +170,45 @@ class AttentionPlan:
         if self.low is None:
             return Dim.of(0)
         return minimum(self.keys, maximum(0, self.queries - 1 + self.low))
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether every task sees all keys."""
+        return self.most_origin == 0 and self.least_limit == self.keys
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether scores have to be looked at before keys are skipped: see `checked_sight.py`."""
+        return self.form.asks_for_scores and self.skips
+
+    @property
+    def skips(self) -> bool:
+        """Whether there are keys that tasks may skip."""
+        allows = not self.form.asks_for_scores or self.most_score > 0
+        return self.is_bounded and not self.sees_all and allows
+
+    @property
+    def limit(self) -> Dim:
+        """The key after the last one that this task looks at."""
+        if not self.skips or self.last is None:
+            return self.keys
+        return Dim.of(LIMIT) if self.is_checked else self.sight_end
+
+    @property
+    def origin(self) -> Dim:
+        """The first key that this task looks at."""
+        return Dim.of(0) if not self.skips or self.low is None else Dim.of(ORIGIN)
+
+    @property
+    def bound_origin(self) -> tuple[Bind, ...]:
+        """As an index of its own: proofs need no more of it than that it is one."""
+        if not self.skips or self.low is None or self.is_checked:
+            return ()
+        return (Bind(ORIGIN, Number(self.sight_origin), self.keys + 1),)
+
+    @property
+    def task_rows(self) -> TaskRows:
+        return TaskRows(self.block_queries, self.first_query + Dim.of(ROW))
 
     # --- key blocks ---------------------------------------------------------------------------
 
@@ -246,6 +295,11 @@ class FewQueriesPlan(AttentionPlan):
     @property
     def end_query(self) -> Dim:
         return self.queries
+
+    @property
+    def task_rows(self) -> TaskRows:
+        query = Dim.of(ROW_QUERY)
+        return TaskRows(self.block_rows, query, self.parts_of_row(ROW), is_one_head=False)
 
     @property
     def most_keys(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anyshape.families.attention.match import Reader
-from anyshape.families.attention.plan import AttentionPlan
+from anyshape.families.attention.plan import ROW, AttentionPlan
 from anyshape.ir.node import Value
 from anyshape.loop import (
     Accumulator,
@@ -37,7 +37,7 @@ from anyshape.lower.notation import apply, cast, each, is_equal, lanes
 from anyshape.ops.attention import own_axes
 from anyshape.sym import Dim, FactScope, LessEqual, Predicate, Symbol
 
-PANEL, TILE, DEPTH, KEY, ROW, QUERY, COLUMN = (Symbol(name) for name in "prdkijc")
+PANEL, TILE, DEPTH, KEY, QUERY, COLUMN = (Symbol(name) for name in "prdkjc")
 LOWEST, ONE = float("-inf"), Dim.of(1)
 
 Code = list[Statement]
@@ -138,14 +138,17 @@ class Parts:
         return apply("select", mask, score, self.number(self.plan.form.attrs.hidden))
 
     def seen(self, score: Scalar, query: Dim, key: Dim) -> Scalar:
-        """The score, or -inf where the key is out of sight."""
+        """The score as it is, or what becomes of it where the key is out of sight."""
         plan = self.plan
         within: list[Predicate] = []
         if plan.last is not None:
             within.append(LessEqual(key, query + plan.last))
         if plan.low is not None:
             within.append(LessEqual(query + plan.low, key))
-        return Guard(tuple(within), score, self.number(LOWEST))
+        outside = self.number(plan.form.attrs.outside)
+        if plan.form.attrs.adds:
+            return apply("add", score, Guard(tuple(within), self.number(0), outside))
+        return Guard(tuple(within), score, outside)
 
     # --- softmax ------------------------------------------------------------------------------
 

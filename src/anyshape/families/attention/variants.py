@@ -11,6 +11,7 @@ from anyshape.families.attention.few_queries import few_queries_kernel
 from anyshape.families.attention.kernel import attention_kernel
 from anyshape.families.attention.match import AttentionMatch
 from anyshape.families.attention.plan import AttentionPlan, FewQueriesPlan
+from anyshape.families.attention.sight import most_score_of
 from anyshape.families.family import Job
 from anyshape.lower.effort import EXP, Effort, Variant, region_effort
 from anyshape.sym import Answer, Dim, FactScope, Less, ceildiv
@@ -24,10 +25,11 @@ SUM_ACROSS = 96
 
 def attention_variants(match: AttentionMatch, job: Job) -> tuple[Variant, ...]:
     """One or both; one where the facts leave no choice."""
-    tiles = AttentionPlan(match, job.region, job.tiling)
-    few = FewQueriesPlan(match, job.region, job.tiling)
-    lanes = tiles.columns // job.tiling.vectors
     scope = FactScope.of(job.facts)
+    most_score = most_score_of(match, scope)
+    tiles = AttentionPlan(match, job.region, job.tiling, most_score)
+    few = FewQueriesPlan(match, job.region, job.tiling, most_score)
+    lanes = tiles.columns // job.tiling.vectors
     given = job.inputs, job.outputs, job.facts, job.sizes
     variants: list[Variant] = []
     if scope.proves(Less(tiles.queries, Dim.of(lanes // 2))) is not Answer.TRUE:
