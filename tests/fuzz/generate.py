@@ -41,6 +41,7 @@ class Generator:
     pool: list[Value]
     depth: int = 0
     inside: Sequence[Move] = ()  # what bodies are grown by, besides simple moves
+    axes: tuple[Axis, ...] = AXES  # that have a size
 
     # --- picking ------------------------------------------------------------------------------
 
@@ -49,7 +50,7 @@ class Generator:
 
     def dim(self) -> Dim:
         """A size for a new parameter."""
-        symbol = Dim.of(self.rng.choice(AXES).name)
+        symbol = Dim.of(self.rng.choice(self.axes).name)
         forms = (symbol, symbol, symbol, symbol + 1, 2 * symbol, symbol // 2 + 1, Dim.of(1),
                  Dim.of(3), Dim.of(4))  # fmt: skip
         return self.rng.choice(forms)

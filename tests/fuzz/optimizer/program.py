@@ -61,7 +61,7 @@ def graph_of(program: Program) -> Graph:
     builder = Builder.at_entry(Facts(axes=axes))
     for axis in axes:  # every axis has its size from somewhere
         builder.param(f32[axis.name])
-    generator = Generator(rng, builder, [])
+    generator = Generator(rng, builder, [], axes=axes)
     generator.pool += [_input(generator) for _ in range(rng.randint(1, 3))]
     generator.pool.append(builder.param(TensorType(bool_, _shape(rng, 2))))
     for name, seed in program.moves:
