@@ -34,6 +34,19 @@ def expected(x: Any, weight: Any) -> Any:
     return gate / (1 + np.exp(-gate)) * up
 
 
+def test_the_second_half_may_be_used_first() -> None:
+    weight = RNG.standard_normal((24, 40)).astype(np.float32)
+
+    @ash.jit
+    def function(x: ash.f32["n", 24]):
+        y = x @ weight
+        return ash.silu(y[:, 20:]) * y[:, :20]
+
+    x, swapped = RNG.standard_normal((7, 24)).astype(np.float32), np.roll(weight, 20, axis=1)
+    np.testing.assert_allclose(function(x), expected(x, swapped), rtol=1e-4, atol=1e-4)
+    assert len(compile_graph(function.graph).kernels) == 1
+
+
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 @pytest.mark.parametrize("width", [1, 5, 16, 33, 100])
 def test_values(width: int, dtype: Any) -> None:

@@ -138,13 +138,17 @@ def matmul_match(body: Body) -> MatmulMatch | Refusal:
 
 def halves_of(body: Body, op: AnyOp) -> tuple[Node, ...]:
     """The two slices that share the columns of the only loop, a product of this kind, if nothing
-    else reads it."""
+    else reads it: the first columns first, whichever is used first."""
     loops = body.loops
     if len(loops) != 1 or loops[0].op is not op or loops[0].result() in body.results:
         return ()
     whole = loops[0].result()
     readers = tuple(node for node in body.nodes if whole in node.operands)
-    return readers if are_halves(readers) else ()
+    return tuple(sorted(readers, key=_first_column)) if are_halves(readers) else ()
+
+
+def _first_column(half: Node) -> int:
+    return int(half.attrs_as(SliceAttrs).starts[-1])
 
 
 def _match(
