@@ -36,3 +36,30 @@ def checked(x: Any) -> Any:
 def either(x: Any) -> Any:
     assert (x.sum() > 0).item() or (x.sum() < -9).item()
     return x + 1
+
+
+def within(x: Any) -> Any:
+    count = (x > 0).sum().item()
+    torch._check(count >= 2)
+    torch._check(count <= 40)
+    return x + 1
+
+
+def same_as_size(x: Any) -> Any:
+    torch._check((x > 0).sum().item() == x.numel())
+    return x + 1
+
+
+def one_of_two(x: Any) -> Any:
+    torch._check(x.sum().long().item() != 0)
+    return x + 1
+
+
+def not_negative(x: Any) -> Any:
+    torch._check_is_size(x.sum().long().item())
+    return x + 1
+
+
+def selected(x: Any) -> Any:
+    assert x[x > 0].shape[0] > 3
+    return x + 1

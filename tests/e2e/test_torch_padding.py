@@ -65,3 +65,15 @@ def test_circular_convolutions() -> None:
         for h, w in ((1, 1), (6, 3)):
             x = torch.randn(1, 2, h, w)
             torch.testing.assert_close(model(x), layer(x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+def test_no_channels_are_refused_as_by_torch(mode: str) -> None:
+    layer = Pads((1, 2), mode)
+    model = ash.compile(layer, (torch.randn(2, 3, 7),), axes={"x": ("n", "c", "t")})
+    for shape in ((0, 3, 7), (1, 1, 4)):
+        assert torch.equal(model(torch.ones(shape)), layer(torch.ones(shape)))
+    with pytest.raises(RuntimeError):
+        layer(torch.randn(2, 0, 7))
+    with pytest.raises(FactViolationError, match="needs a channel"):
+        model(torch.randn(2, 0, 7))

@@ -15,10 +15,15 @@ from tests.e2e.asserting import (
     checked,
     either,
     not_asserted,
+    not_negative,
+    one_of_two,
+    same_as_size,
+    selected,
+    within,
 )
 
 import anyshape as ash
-from anyshape.base.errors import ModelAssertionError, TraceError
+from anyshape.base.errors import FactViolationError, ModelAssertionError, TraceError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
 
@@ -43,6 +48,8 @@ def returned(x: Any) -> Any:
 
 
 ASSERTING = (asserted, asserted_tensor, not_asserted, both_asserted, checked)
+OF_INTEGERS = (within, same_as_size, one_of_two, not_negative, selected)
+"""What no size of a result needs."""
 
 
 def compiled(function: Callable[[Any], Any], executor: Any) -> Any:
@@ -73,6 +80,25 @@ def test_assertions_hold_where_eager_goes_on(function: Any, executor: Any) -> No
             except (AssertionError, RuntimeError):
                 outcomes.add(False)
                 with pytest.raises(ModelAssertionError):
+                    fast(x)
+            else:
+                outcomes.add(True)
+                torch.testing.assert_close(fast(x), wanted)
+    assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize("function", OF_INTEGERS)
+def test_integers_that_no_size_needs(function: Any) -> None:
+    """Also without checks of indices: what a model asserts is its own."""
+    axes, outcomes = {"x": ("b", "n")}, set[bool]()
+    fast = ash.compile(Calling(function), (torch.ones(5, 3),), axes=axes, check_indices=False)
+    for size in SIZES:
+        for x in (torch.rand(size) + 0.1, -3 * torch.rand(size) - 1):
+            try:
+                wanted = function(x)
+            except (AssertionError, RuntimeError):
+                outcomes.add(False)
+                with pytest.raises((ModelAssertionError, FactViolationError)):
                     fast(x)
             else:
                 outcomes.add(True)

@@ -117,9 +117,9 @@ def compile(
     - `strict`: an op without a native form is an error that names it. Without it, such an op of a
       torch model is computed by torch's own kernel, and one `HostOpsWarning` names them all.
     - `check_indices`: an index of a torch model that is out of range ends the call with an
-      `IndexRangeError`, an integer that is divided by 0 with a `ZeroDivisorError`, and what the
-      model asserts of its data with a `ModelAssertionError`. False leaves this out: an index is
-      then taken as the nearest one, and an update outside is dropped.
+      `IndexRangeError`, and an integer that is divided by 0 with a `ZeroDivisorError`. False
+      leaves this out: an index is then taken as the nearest one, and an update outside is dropped.
+      What the model itself asserts of its data is checked in any case (`ModelAssertionError`).
     - `deterministic`: a binding gives the same bits whatever the number of threads. Without it
       they are the same for one number of threads, whoever else runs.
     - `wait_for_team`: a call that finds the threads busy waits for them, in the order of arrival,

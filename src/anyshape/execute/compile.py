@@ -45,6 +45,7 @@ from anyshape.ir.types import Array
 from anyshape.observe.debug import DebugPrinter
 from anyshape.observe.progress import ProgressLine
 from anyshape.passes import Passed, pipeline, run_passes
+from anyshape.passes.assertions_only import assertions_only
 from anyshape.passes.compute_constants import ComputeConstants
 from anyshape.passes.donation import NOTHING_DONATED, Donation
 from anyshape.passes.infra import Compute
@@ -83,7 +84,7 @@ def compile_graph(
 def _compiled(
     graph: Graph, options: Options, choices: CompileOptions, progress: ProgressLine
 ) -> Executable:
-    graph = graph if choices.check_indices else graph.without_checks()
+    graph = graph if choices.check_indices else assertions_only(graph)
     graph = with_likely(graph, choices.likely or {})
     donated = _checked(graph, choices)
     if choices.executor == "reference":

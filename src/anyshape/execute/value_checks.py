@@ -10,6 +10,7 @@ from anyshape.base.errors import (
     AnyshapeError,
     IndexRangeError,
     ModelAssertionError,
+    UnitRangeError,
     ZeroDivisorError,
 )
 from anyshape.ir.checks import ValueCheck
@@ -28,6 +29,8 @@ def offence_error(
     position = _position(check, flat, sizes)
     if check.kind == "divisor":
         return ZeroDivisorError(check.op, position, check.location)
+    if check.kind == "unit":
+        return UnitRangeError(check.op, position, check.location)
     if check.kind == "count":  # of 3 elements, the last has index 2
         element, size = element - 1, size - 1
     return IndexRangeError(

@@ -12,9 +12,9 @@ from typing import Literal
 from anyshape.base.location import Location
 from anyshape.ir.types import Shape
 
-CheckKind = Literal["index", "count", "divisor", "assertion"]
-"""Indices along an axis, how many of its first elements are taken, whether a divisor is 0, or
-whether what the model asserts does not hold."""
+CheckKind = Literal["index", "count", "divisor", "unit", "assertion"]
+"""Indices along an axis, how many of its first elements are taken, whether a divisor is 0, whether
+an element is not from 0 to 1, or whether what the model asserts does not hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,8 @@ class IndexAsker(Rebuilder):
     def _answer(self, node: Node, builder: Builder) -> Value | None:
         """What a node that asks gives, whatever the data are."""
         if isinstance(node.attrs, CheckAttrs):
+            if builder.scope.late_among(node.attrs.live.symbols):
+                return None  # it keeps these sizes, and what is asserted of them
             known, size = self.ranges.find(builder, node.operands[0]), node.attrs.size
             low = -size if node.attrs.from_end else Dim.of(0)
             inside = _at_least(known, low, builder) and _at_most(known, size - 1, builder)

@@ -251,6 +251,10 @@ class FactScope:
             self._implied.append(bound)
         return born
 
+    def late_among(self, symbols: Iterable[Symbol]) -> list[Symbol]:
+        """Those of them that the graph computes, by name."""
+        return sorted(self._shared.late.intersection(symbols), key=str)
+
     def unify(self, left: Dim, right: Dim, why: str, location: Location | None = None) -> Dim:
         """Makes two sizes one and returns the better known of them."""
         self.require(Equal(left, right), why, location)

@@ -25,6 +25,7 @@ from anyshape.base.errors.calls import (
     OutOfMemoryError,
     OutputError,
     ResultCacheError,
+    UnitRangeError,
     WeightMemoryError,
     ZeroDivisorError,
 )
@@ -145,6 +146,7 @@ __all__ = [
     "UnboundAxisError",
     "UncapturedCaseError",
     "UndefinedSymbolError",
+    "UnitRangeError",
     "UnknownOpError",
     "UnprovableError",
     "UnsolvableSizeError",

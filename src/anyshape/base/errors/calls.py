@@ -113,6 +113,25 @@ class ZeroDivisorError(AnyshapeError, ZeroDivisionError):
         )
 
 
+class UnitRangeError(AnyshapeError, ValueError):
+    """An element of a call that an op takes from 0 to 1 only."""
+
+    def __init__(
+        self, op: str, position: tuple[int, ...], location: Location | None = None
+    ) -> None:
+        super().__init__(op, position)
+        self.op = op
+        self.position = position
+        self.location = location
+
+    def message(self) -> str:
+        return joined(
+            f"{self.op}{at(self.location)}: the element at {list(self.position)} is not between 0"
+            " and 1",
+            "fix: pass probabilities, as torch.sigmoid gives them, or use the loss of logits",
+        )
+
+
 class ModelAssertionError(AnyshapeError, AssertionError):
     """What a model asserts of its data does not hold in a call."""
 

@@ -22,6 +22,7 @@ from anyshape.frontend.aten.symbols import dim_of, hints_of
 from anyshape.frontend.aten.written_operands import Written, call_arguments
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer, active
+from anyshape.frontend.imported.conditions import require_of_data
 from anyshape.ir.attrs import NO_ATTRS
 from anyshape.ir.node import Value
 from anyshape.ir.types import DType, bool_, f64
@@ -277,7 +278,7 @@ def learn_sizes(node: Any, value: Any, dims: Dims) -> None:
         theirs = _dim(size, dims)
         if theirs is not None and theirs != dim:
             why = f"{node.target}: sizes that torch takes to be the same"
-            active().require(Equal(dim, theirs), why)
+            require_of_data(active(), Equal(dim, theirs), why)
 
 
 def _sizes(value: Any, known: Any) -> Iterator[tuple[Dim, Any]]:

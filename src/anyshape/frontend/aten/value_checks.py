@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
+from anyshape.base.location import Location
 from anyshape.frontend.aten.calls import Call
-from anyshape.frontend.aten.walk import location_of, target_name
+from anyshape.frontend.aten.walk import TAKES_NUMBERS, location_of, target_name
 from anyshape.frontend.builder.checks import check_values
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
@@ -15,8 +17,6 @@ from anyshape.frontend.imported import value_checks
 from anyshape.ir.checks import ValueCheck
 from anyshape.ir.types import Shape
 from anyshape.sym import Dim
-
-_TAKES_TRUTH = frozenset({"aten.item.default", "aten._local_scalar_dense.default"})
 
 
 def check_indices(
@@ -40,15 +40,28 @@ def check_divisor(call: Call, divisor: Tensor, result: Shape) -> None:
     value_checks.check_divisor(op_name(call), divisor, result)
 
 
+def check_unit(call: Call, x: Tensor) -> None:
+    """All elements are from 0 to 1, and none is NaN."""
+    check = ValueCheck("unit", op_name(call), active().locate(), x.shape)
+    check_values(~((x >= 0) & (x <= 1)), Dim.of(1), check, Dim.of(1))
+
+
 def check_truth(call: Call, truth: Tensor) -> None:
-    """What a model asserts of its data holds. torch places assertions where it likes; the line is
-    the one that took the truth out of a tensor."""
-    node = call.node.args[0]
-    while target_name(node) not in _TAKES_TRUTH and isinstance(node.args[0], torch.fx.Node):
-        node = node.args[0]
-    location = location_of(node) or active().locate()
+    """What a model asserts of its data holds."""
+    location = taken_at(call.node.args[0]) or active().locate()
     check = ValueCheck("assertion", "assert", location, truth.shape)
     check_values(~truth, Dim.of(1), check, Dim.of(1))
+
+
+def taken_at(node: Any) -> Location | None:
+    """The line that took what is asserted out of a tensor: torch places assertions where it
+    likes."""
+    while isinstance(node, torch.fx.Node) and node.op == "call_function":
+        before = [each for each in node.args if isinstance(each, torch.fx.Node)]
+        if target_name(node) in TAKES_NUMBERS or not before:
+            return location_of(node)
+        node = before[0]
+    return None
 
 
 def op_name(call: Call) -> str:

@@ -76,6 +76,8 @@ def _name_for_people(node: Any) -> str:
 
 
 _WITH_EFFECTS = "with_effects"
+TAKES_NUMBERS = frozenset({"aten.item.default", "aten._local_scalar_dense.default"})
+"""Ops that take a number out of a tensor."""
 _WRITES_NO_ELEMENT = frozenset({"aten.detach_.default"})
 
 
@@ -152,7 +154,7 @@ class Walker:
             value = entry(Call(node), *args, **kwargs)
         except NoEntryError:
             return host_call(node, self.values, self.dims)
-        if node.meta.get("unbacked_bindings"):
+        if node.meta.get("unbacked_bindings") or name in TAKES_NUMBERS:
             learn_sizes(node, value, self.dims)
         return value
 

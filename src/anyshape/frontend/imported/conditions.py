@@ -9,13 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 
+from anyshape.base.location import Location
+from anyshape.frontend.builder.checks import check_values
 from anyshape.frontend.builder.convert import asarray, size_value
 from anyshape.frontend.builder.elementwise import logical_and, logical_or
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
+from anyshape.ir.checks import ValueCheck
 from anyshape.ir.types import bool_
 from anyshape.level2.cases import violation
-from anyshape.sym import Origin, Predicate
+from anyshape.sym import Dim, Origin, Predicate, Symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,16 @@ def negated(condition: Condition) -> Condition:
             return opposite
 
 
+def symbols_of(condition: Condition) -> frozenset[Symbol]:
+    match condition:
+        case bool():
+            return frozenset()
+        case AllOf(parts) | OneOf(parts):
+            return frozenset[Symbol]().union(*map(symbols_of, parts))
+        case _:
+            return frozenset(condition.symbols)
+
+
 def require(
     tracer: Tracer, condition: Condition, why: str, origin: Origin = Origin.FRONTEND
 ) -> None:
@@ -65,6 +78,20 @@ def require(
             raise tracer.refuse(f"{why}, which never holds", "change the condition in the model")
         case _:
             tracer.require(condition, why, origin)
+
+
+def require_of_data(
+    tracer: Tracer, condition: Condition, why: str, location: Location | None = None
+) -> None:
+    """As `require`, of sizes that data may decide. Facts of late sizes go with these where nothing
+    else needs them: a check of values keeps both. It takes alternatives, too."""
+    late = tracer.builder.scope.late_among(symbols_of(condition))
+    if late and decided(tracer, condition) is None:
+        check = ValueCheck("assertion", "assert", location or tracer.locate(), ())
+        live = sum(map(Dim.of, late), Dim.of(1))
+        check_values(~truth_value(condition), Dim.of(1), check, live)
+    if not late or is_decidable(tracer, condition):
+        require(tracer, condition, why)
 
 
 def is_decidable(tracer: Tracer, condition: Condition) -> bool:

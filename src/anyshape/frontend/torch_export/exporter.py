@@ -151,13 +151,23 @@ def _export(
 def _tracing(module: Any, kwargs: Mapping[str, Any]) -> Generator[None]:
     """Within, torch follows the model as it is in eager mode."""
     of_torch = (torch.no_grad(), any_size(), symbolic_flags(), recorded_whole(), size_arguments())
-    of_torch = (*of_torch, any_strides())
+    of_torch = (*of_torch, any_strides(), _with_lines(module.forward))
     of_model = (number_functions(module), number_types(module), identities(module))
     of_model = (*of_model, grouped_experts(module))
     with ExitStack() as stack:
         for change in (*of_torch, _named(module, kwargs), *of_model):
             stack.enter_context(change)
         yield
+
+
+def _with_lines(function: Any) -> AbstractContextManager[Any]:
+    """Within, torch notes the lines of a function that is no `forward`, as far as it can."""
+    known: set[tuple[str, str]] | None = getattr(torch.fx.proxy, "_STACK_TRACE_ANCHORS", None)
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if known is None or code is None:
+        return nullcontext()
+    names = {*known, (code.co_filename, code.co_name)}
+    return patch.object(torch.fx.proxy, "_STACK_TRACE_ANCHORS", names)
 
 
 @contextmanager

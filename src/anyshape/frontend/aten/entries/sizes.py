@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from anyshape.frontend.aten.calls import TABLE, Call, entry
-from anyshape.frontend.aten.value_checks import check_truth
+from anyshape.frontend.aten.value_checks import check_truth, taken_at
 from anyshape.frontend.builder.convert import cast_to
 from anyshape.frontend.builder.item import integer
 from anyshape.frontend.builder.item import item as size_of
@@ -21,11 +21,11 @@ from anyshape.frontend.imported.conditions import (
     OneOf,
     decided,
     negated,
-    require,
+    require_of_data,
 )
 from anyshape.frontend.imported.held_sizes import sizes_in
 from anyshape.ir.types import bool_, i64
-from anyshape.sym import Dim, Equal, NotEqual, Origin, maximum, minimum
+from anyshape.sym import Dim, Equal, NotEqual, maximum, minimum
 
 Integer = int | Dim
 
@@ -54,7 +54,8 @@ def item(call: Call, x: Tensor) -> Dim | Tensor:
         return x.reshape(())
     sizes = sizes_in(active().value(x))
     if sizes is None:
-        return size_of(x) if _is_size(call) else integer(x)
+        is_size = _is_size(call) and not _is_only_compared(call)  # else nothing would check that
+        return size_of(x) if is_size else integer(x)
     (size,) = sizes
     return size
 
@@ -231,7 +232,11 @@ def assert_scalar(call: Call, condition: Any, message: str = "") -> None:
     if isinstance(condition, Tensor):
         check_truth(call, condition)
     else:
-        require(active(), condition, "the model asserts it")
+        _require(call, condition, "the model asserts it")
+
+
+def _require(call: Call, condition: Condition, why: str) -> None:
+    require_of_data(active(), condition, why, taken_at(call.node.args[0]))
 
 
 @entry("aten._assert_tensor_metadata.default")
@@ -244,6 +249,6 @@ def constrain_range(
     call: Call, size: Integer, *, min: int | None = None, max: int | None = None
 ) -> None:
     dim = Dim.of(size)
-    active().require(dim >= (min or 0), "exported program: least value of a size", Origin.FRONTEND)
+    _require(call, dim >= (min or 0), "exported program: least value of a size")
     if max is not None:
-        active().require(dim <= max, "exported program: greatest value of a size", Origin.FRONTEND)
+        _require(call, dim <= max, "exported program: greatest value of a size")
