@@ -27,7 +27,7 @@ class _AssertionsOnly(Rebuilder):
         self.checks = checks
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        is_check = isinstance(node.attrs, CheckAttrs)
-        if is_check and self.checks[node.attrs.number].kind != "assertion":
-            return (node.operands[1],)
+        if isinstance(attrs := node.attrs, CheckAttrs):
+            kept = self.checks[attrs.number].kind == "assertion"
+            return node.results if kept else (node.operands[1],)
         return node.results

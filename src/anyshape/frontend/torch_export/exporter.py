@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 import torch
 from torch.export import Dim as TorchDim
+from torch.fx import proxy
 
 from anyshape.base.errors import AnyshapeError
 from anyshape.frontend.imported.axes import NamedAxes
@@ -162,12 +163,12 @@ def _tracing(module: Any, kwargs: Mapping[str, Any]) -> Generator[None]:
 
 def _with_lines(function: Any) -> AbstractContextManager[Any]:
     """Within, torch notes the lines of a function that is no `forward`, as far as it can."""
-    known: set[tuple[str, str]] | None = getattr(torch.fx.proxy, "_STACK_TRACE_ANCHORS", None)
+    known: set[tuple[str, str]] | None = getattr(proxy, "_STACK_TRACE_ANCHORS", None)
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     if known is None or code is None:
         return nullcontext()
     names = {*known, (code.co_filename, code.co_name)}
-    return patch.object(torch.fx.proxy, "_STACK_TRACE_ANCHORS", names)
+    return patch.object(proxy, "_STACK_TRACE_ANCHORS", names)
 
 
 @contextmanager

@@ -534,6 +534,19 @@ add(
     *(None, None, None, None, True, 0.1, 1e-5, False),
 )
 
+for kind in ("reflection", "replication"):
+    for rank, image in SPATIAL.items():
+        add(f"aten.{kind}_pad{rank}d.default", (image,), [1, 2] * rank)
+add("aten.tril.default", (X,), 1)
+add("aten.triu.default", (X,), -1)
+add("aten.softplus.default", (X,), 2, 1.5)
+add("aten.roll.default", (X,), [2, -1], [0, 1])
+case("aten.einsum.default", Input(("n", 3, "m")), Input(("n", "m", 2)))(
+    lambda x, y: aten.einsum.default("...ij,...jk", [x, y])
+)
+PROBABILITIES = Input(("n", "m"), torch.rand)
+add("aten.binary_cross_entropy.default", (PROBABILITIES, PROBABILITIES))
+
 # --- into new memory ------------------------------------------------------------------------------
 
 case("aten.relu_.default", X)(lambda x: aten.relu_.default(aten.clone.default(x)))
@@ -551,6 +564,8 @@ ELSEWHERE = frozenset(
     | {f"aten.{kind}.{form}" for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")
        for form in ("input", "data")}  # e2e/test_torch_recurrent.py
     | {"aten.cov.default", "aten.corrcoef.default"}  # e2e/test_torch_host_ops.py
+    | {"aten.multi_margin_loss.default", "aten.multilabel_margin_loss_forward.default"}
+    # e2e/test_torch_losses.py
     | {"_sym_log2", "_sym_sqrt", "sym_sqrt", "abs", "round", "lshift", "rshift"}
     # e2e/test_torch_size_numbers.py
 )  # fmt: skip

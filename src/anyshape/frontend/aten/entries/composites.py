@@ -173,6 +173,16 @@ def eye(call: Call, n: Size, m: Size | None = None, **_: Any) -> Tensor:
     return cast_to(rows == columns, call.dtype)
 
 
+@entry("aten.tril.default")
+def tril(call: Call, x: Tensor, diagonal: Size = 0) -> Tensor:
+    return source.tril(x, diagonal)
+
+
+@entry("aten.triu.default")
+def triu(call: Call, x: Tensor, diagonal: Size = 0) -> Tensor:
+    return source.triu(x, diagonal)
+
+
 # --- in place -------------------------------------------------------------------------------------
 
 for _name in ("masked_fill_.Scalar", "relu_.default", "add_.Tensor", "mul_.Tensor"):

@@ -12,7 +12,7 @@ from anyshape.frontend.builder import compound
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import reduce as red
 from anyshape.frontend.builder.convert import asarray, cast_to
-from anyshape.frontend.builder.functions import rsqrt
+from anyshape.frontend.builder.functions import exp, log1p, rsqrt
 from anyshape.frontend.builder.movement import gather
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
@@ -160,6 +160,14 @@ def rms_norm(
 @entry("aten.gelu.default")
 def gelu(call: Call, x: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
     return compound.gelu(x, approximate)
+
+
+@entry("aten.softplus.default")
+def softplus(call: Call, x: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    """A line where the exponential would be all that counts."""
+    wide = in_wide(x)
+    scaled = wide * beta
+    return call.operand(ew.where(scaled > threshold, wide, log1p(exp(scaled)) / beta))
 
 
 @entry("aten.silu.default")

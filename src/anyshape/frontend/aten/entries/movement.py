@@ -216,3 +216,23 @@ def constant_pad(call: Call, x: Tensor, pad: Sequence[Size], value: ArrayLike = 
     none = (Dim.of(0), Dim.of(0))
     pairs = [none] * (x.ndim - len(widths)) + widths[::-1]
     return pad_or_cut(x, pairs, call.held(value))
+
+
+@entry("aten.roll.default")
+def roll(call: Call, x: Tensor, shifts: Sequence[Size], dims: Sequence[int] = ()) -> Tensor:
+    """What leaves at the end of an axis comes in at its front; of all elements without axes."""
+    if not dims:
+        (shift,) = shifts
+        return mv.reshape(_rolled(mv.ravel(x), 0, Dim.of(shift)), x.shape)
+    for shift, dim in zip(shifts, dims, strict=True):
+        x = _rolled(x, normal_axis(dim, x.ndim), Dim.of(shift))
+    return x
+
+
+def _rolled(x: Tensor, axis: int, shift: Dim) -> Tensor:
+    size = x.shape[axis]
+    if shift == 0 or size == 0:
+        return x
+    place = (size - shift) % maximum(size, 1)  # where the first element is taken from
+    back = assemble.cut(x, axis, place, size)
+    return assemble.concat([back, assemble.cut(x, axis, Dim.of(0), place)], axis)

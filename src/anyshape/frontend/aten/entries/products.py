@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence, Set
+from string import ascii_letters
 from typing import Any
 
 from anyshape.frontend.aten.calls import Call, NoEntryError, as_dtype, entry
@@ -9,7 +12,8 @@ from anyshape.frontend.aten.entries.movement import captured_for
 from anyshape.frontend.aten.value_checks import op_name
 from anyshape.frontend.builder import compound
 from anyshape.frontend.builder.dot import grouped_dot, matmul
-from anyshape.frontend.builder.movement import matrix_transpose
+from anyshape.frontend.builder.einsum import einsum as builder_einsum
+from anyshape.frontend.builder.movement import matrix_transpose, reshape
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.ir.types import DType
 from anyshape.sym import Dim, NotEqual
@@ -70,3 +74,40 @@ def covariance(call: Call, x: Tensor, **_: Any) -> Tensor:
         why = f"{op_name(call)} gives a matrix, and a number for one row"
         captured_for(NotEqual(x.shape[0], Dim.of(1)), why)
     raise NoEntryError
+
+
+@entry("aten.einsum.default")
+def einsum(call: Call, equation: str, operands: Sequence[Tensor], *, path: Any = None) -> Tensor:
+    """A size of 1 is repeated where another operand has more. Diagonals are torch's."""
+    terms, result = _letters(equation, [x.ndim for x in operands])
+    if any(len(set(term)) != len(term) for term in terms):
+        raise NoEntryError
+    sizes = zip(terms, operands, strict=True)
+    many = {c for term, x in sizes for c, n in zip(term, x.shape, strict=True) if n != 1}
+    pairs = [_without_ones(*each, many) for each in zip(terms, operands, strict=True)]
+    left = ",".join(term for term, _ in pairs)
+    return builder_einsum(f"{left}->{result}", *(x for _, x in pairs))
+
+
+def _without_ones(term: str, x: Tensor, many: Set[str]) -> tuple[str, Tensor]:
+    """Without axes of size 1 that another operand has more of."""
+    kept = [axis for axis, c in enumerate(term) if x.shape[axis] != 1 or c not in many]
+    shape = tuple(x.shape[axis] for axis in kept)
+    return "".join(term[axis] for axis in kept), x if len(kept) == x.ndim else reshape(x, shape)
+
+
+def _letters(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
+    """The letters of each operand and of the result, with letters in the place of dots."""
+    left, arrow, result = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    unused = [c for c in ascii_letters if c not in equation]
+    counts = [n - len(t.replace("...", "")) for t, n in zip(terms, ranks, strict=True)]
+    dots = "".join(unused[: max(counts, default=0)])
+    written = [
+        term.replace("...", dots[len(dots) - count :])
+        for term, count in zip(terms, counts, strict=True)
+    ]
+    if not arrow:
+        counted = Counter(left.replace(",", "").replace(".", ""))
+        result = "..." + "".join(sorted(c for c, n in counted.items() if n == 1))
+    return written, result.replace("...", dots)
