@@ -64,6 +64,7 @@ class _Rewriter:
                     self.checked[id(made)] = conditions
                 return made
             case Bind(symbol, value, extent):
+                self._ranges.pop(symbol, None)  # of another loop, which had an index of that name
                 if self.prover.proves(Less(Dim.of(0), extent)) is not Answer.TRUE:
                     self._ranges[symbol] = extent
                 return Bind(symbol, self._scalar(value), extent)
