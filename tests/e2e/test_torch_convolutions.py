@@ -121,3 +121,14 @@ def test_depthwise(taps: int) -> None:
         check(layer, 37, [(13, 11), (57, 43), (1, 1), (1, 30), (31, 3)])
     check(torch.nn.Conv2d(20, 20, taps, dilation=2, groups=20), 20, [(13, 11), (9, 9)])
     check(torch.nn.Conv1d(6, 6, taps, padding=taps, groups=6), 6, [(4,), (1,), (131,)])
+
+
+def test_depthwise_edges_and_panels() -> None:
+    """Places of which no tap is inside, rows shorter than the kernel, tiles of each size at both
+    edges, more channels than a panel has, and slices."""
+    narrow = [(2, width) for width in range(2, 12)]
+    check(torch.nn.Conv2d(5, 5, 2, groups=5), 5, narrow)
+    check(torch.nn.Conv2d(5, 5, (2, 9), padding=(3, 8), groups=5), 5, narrow)
+    check(torch.nn.Conv2d(300, 300, 5, padding=2, groups=300), 300, [(7, 7), (3, 17)])
+    layer = torch.nn.Conv3d(3, 3, 3, (1, 2, 1), 1, groups=3)
+    check(layer, 3, [(1, 1, 1), (2, 6, 9), (4, 3, 2)])

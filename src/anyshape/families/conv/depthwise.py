@@ -1,28 +1,34 @@
 """Depthwise convolutions: each channel by itself, neighbouring channels in the lanes of a vector.
 
-    task t: a block of rows and places, all channels
-      prepare band = what the taps meet        unless it can be read where it is
+    task t: a block of rows and places, a panel of channels
       for y < rows of the block
-        for r < tiles of a row                 some places each; then the rest one by one
-          for c < channels                     a vector loop
-            sums[0, c], sums[1, c], … = products with each tap
-          epilogue
+        for r < tiles of places inside         of four, then of two, then of one
+          for j < channels of the panel        a vector loop
+            for each row of taps inside
+              sum0, sum1, … += products with each tap of the row
+            epilogue of sum0, sum1, …
+        for r < tiles of places at edges       the same, with zeros outside
 
-The code names every tap and every place of a tile: what several places of it meet is loaded once,
-and so is the weight of a tap.
+The code names every tap of a row and every place of a tile: what several places of it meet is
+loaded once, and so is the weight of a tap. Sums stay in registers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import product as tuples
 
-from anyshape.families.conv.band import input_buffer, prepared_band
-from anyshape.families.conv.epilogue import epilogue_loops
+from anyshape.families.conv.depthwise_plan import (
+    BASE,
+    INSIDE,
+    LEFT,
+    TILES,
+    DepthwisePlan,
+    TapRange,
+)
+from anyshape.families.conv.epilogue import Epilogue
 from anyshape.families.conv.plan import (
     BATCH,
-    COUNT,
     FIRST,
     FIRST_PLACE,
     FIRST_ROW,
@@ -30,149 +36,153 @@ from anyshape.families.conv.plan import (
     LENGTH,
     SLICE,
     TILE,
-    ConvPlan,
 )
+from anyshape.families.dot.axes import Body
 from anyshape.families.dot.plan import COLUMN
 from anyshape.families.family import Job
-from anyshape.ir.types import Shape
 from anyshape.loop import (
+    Accumulator,
     Apply,
     Bind,
     Buffer,
     For,
+    Guard,
     Kernel,
     Let,
+    Literal,
     Load,
     Local,
     Number,
     Scalar,
     Statement,
-    Store,
+    Update,
 )
-from anyshape.loop.ir import Index
 from anyshape.loop.merge import flat_buffer
-from anyshape.loop.printer import row_major
-from anyshape.lower.packing import Packing
 from anyshape.lower.tasks import TASK
-from anyshape.sym import Dim, Symbol, product
+from anyshape.sym import Dim, Less, LessEqual, Symbol, maximum, minimum, product
 
 LINE = Symbol("y")
-
-TILE_PLACES = 4
-"""Places of a tile: with more of them a vector of sums for each, and what they meet, no longer fit
-the registers of all instruction sets."""
-
-
-@dataclass(frozen=True, slots=True)
-class DepthwisePlan(ConvPlan):
-    """As of any convolution, but a task has all channels, in their order."""
-
-    @property
-    def rows(self) -> int:
-        return TILE_PLACES
-
-    @property
-    def panels_of_block(self) -> Shape:
-        return ()
-
-    @property
-    def whole_panels(self) -> bool:
-        return True
-
-    @property
-    def width(self) -> int:
-        return int(self.channels)
-
-    @property
-    def first_channel(self) -> Dim:
-        return Dim.of(0)
-
-    def packing(self) -> Packing:
-        """[taps, channels]."""
-        groups, *taps, inside, outside = (axis for axis in self.form.weights.axes)
-        depth = tuple(axis for axis in (*taps, inside, outside) if axis is not None)
-        assert groups is not None, "a constant is seen as a whole"
-        return Packing((), depth, (groups,), max(1, self.width))
 
 
 def depthwise_kernel(plan: DepthwisePlan, job: Job) -> Kernel:
     """The kernel of a region with one depthwise convolution."""
     form, inputs = plan.form, job.inputs
-    after, views = epilogue_loops(plan, job, Dim.of(LINE))
-    buffers = {b.name: views.get(b.name, flat_buffer(b)) for b in (*inputs, *job.outputs)}
-    x, given = (inputs[param] for param in (form.x_param, form.weights_param))
-    buffers[x.name], weights = input_buffer(plan, x), _weights(plan, given)
-    buffers[weights.name] = weights
-    sources = buffers[x.name], weights
-    length, tile = Dim.of(LENGTH), Dim.of(TILE)
-    whole = _places(plan, tile * plan.rows, plan.rows, sources)
-    rest = _places(plan, length // plan.rows * plan.rows + tile, 1, sources)
-    row = (
-        For(TILE, length // plan.rows, (*whole, *after)),
-        For(TILE, length % plan.rows, (*rest, *after)),
-    )
-    band = (prepared_band(plan, buffers[x.name]),) if plan.has_band else ()
-    body = (*plan.parts_of_task, *band, For(LINE, Dim.of(HEIGHT), row))
-    scratch = (plan.sums, plan.band) if plan.has_band else (plan.sums,)
-    given_sizes = tuple(buffers.values()), job.sizes, TASK, product(plan.extents)
-    return Kernel(*given_sizes, body, job.facts, scratch)
+    epilogue = Epilogue.of(plan, job, Dim.of(LINE))
+    buffers = {b.name: epilogue.views.get(b.name, flat_buffer(b)) for b in (*inputs, *job.outputs)}
+    x, weights = (inputs[param] for param in (form.x_param, form.weights_param))
+    buffers[x.name], buffers[weights.name] = plan.input_buffer(x), plan.weights_buffer(weights)
+    code = _Code(plan, buffers[x.name], buffers[weights.name], epilogue)
+    body = (*plan.parts_of_task, *code.task())
+    given = tuple(buffers.values()), job.sizes, TASK, product(plan.extents)
+    return Kernel(*given, body, job.facts)
 
 
-def _weights(plan: DepthwisePlan, given: Buffer) -> Buffer:
-    shape = product(plan.form.weights.shape[1:-2]), Dim.of(max(1, plan.width))
-    return Buffer(given.name, given.dtype, shape, row_major(shape))
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """The statements of a task."""
 
+    plan: DepthwisePlan
+    x: Buffer
+    weights: Buffer
+    epilogue: Epilogue
 
-def _places(
-    plan: DepthwisePlan, first: Dim, count: int, sources: tuple[Buffer, Buffer]
-) -> tuple[Statement, ...]:
-    """The sums of so many places of a row."""
-    sums = For(COLUMN, Dim.of(plan.width), tuple(_sums(plan, count, *sources)), vector=True)
-    return (
-        Bind(FIRST, Number(first), Dim.of(LENGTH) - (count - 1)),
-        Bind(COUNT, Number(Dim.of(count)), Dim.of(count + 1)),
-        sums,
-    )
+    @property
+    def ranges(self) -> tuple[TapRange, TapRange]:
+        slices, rows = map(TapRange, self.plan.axes[:2], "dh")
+        return slices, rows
 
+    def task(self) -> Iterator[Statement]:
+        slices, rows = self.ranges
+        yield from slices.at(Dim.of(SLICE))
+        yield from self.plan.parts_of_row
+        row = (*rows.at(Dim.of(FIRST_ROW) + Dim.of(LINE)), *self._row())
+        yield For(LINE, Dim.of(HEIGHT), row)
 
-def _sums(plan: DepthwisePlan, count: int, x: Buffer, weights: Buffer) -> Iterator[Statement]:
-    """Straight-line code for one channel; what is read twice is named once."""
-    totals: list[Scalar | None] = [None] * count
-    seen: dict[tuple[int, ...], Local] = {}
-    taps = [range(int(axis.taps)) for axis in plan.axes]
-    for number, tap in enumerate(tuples(*taps)):
-        weight = Local(f"tap{number}", plan.total)
-        yield Let(weight, _wide(plan, Load(weights, (Dim.of(number), Dim.of(COLUMN)))))
-        for place in range(count):
-            key = (*tap[:2], place * plan.axes[2].stride + tap[2] * plan.axes[2].dilation)
-            if key not in seen:
-                seen[key] = Local(f"met{len(seen)}", plan.total)
-                yield Let(seen[key], _wide(plan, _met(plan, x, key)))
-            term = Apply("mul", (seen[key], weight), plan.total)
-            total, name = totals[place], Local(f"sum{number}_{place}", plan.total)
-            yield Let(name, term if total is None else Apply("add", (total, term), plan.total))
-            totals[place] = name
-    for place, total in enumerate(totals):
-        assert total is not None, "there is a tap"
-        yield Store(plan.sums, (Dim.of(place), Dim.of(COLUMN)), total)
+    def _row(self) -> Iterator[For]:
+        left, inside, done = Dim.of(LEFT), Dim.of(INSIDE), Dim.of(0)
+        rest = inside
+        for count in TILES:
+            first = left + done + Dim.of(TILE) * count
+            yield For(TILE, rest // count, tuple(self._tile(first, count)))
+            done, rest = done + rest // count * count, rest % count
+        yield from self._edges()
 
+    def _tile(self, first: Dim, count: int) -> Iterator[Statement]:
+        """Places inside."""
+        yield Bind(FIRST, Number(first), Dim.of(LENGTH) - (count - 1))
+        yield self.plan.base_of(Dim.of(FIRST), count)
+        yield self._channels(count, tuple(self._products(count, self._inside)))
 
-def _wide(plan: DepthwisePlan, load: Load) -> Scalar:
-    return load if load.dtype == plan.total else Apply("cast", (load,), plan.total)
+    def _edges(self) -> Iterator[For]:
+        """Those before what is inside, then those behind it, by tiles of each size."""
+        before, after = Dim.of(LEFT), Dim.of(LENGTH) - Dim.of(LEFT) - Dim.of(INSIDE)
+        done = Dim.of(0), Dim.of(LEFT) + Dim.of(INSIDE)
+        for count in self.plan.tiles_at_edges:
+            tile, left, right = Dim.of(TILE), before // count, after // count
+            is_behind = minimum(1, maximum(0, tile + 1 - left))
+            first = done[0] + tile * count + is_behind * (done[1] - done[0] - left * count)
+            yield For(TILE, left + right, tuple(self._edge(first, count)))
+            done = done[0] + left * count, done[1] + right * count
+            before, after = before % count, after % count
 
+    def _edge(self, first: Dim, count: int) -> Iterator[Statement]:
+        yield Bind(FIRST, Number(first), Dim.of(LENGTH) - (count - 1))
+        yield self._channels(count, tuple(self._products(count, self._perhaps_outside)))
 
-def _met(plan: DepthwisePlan, x: Buffer, key: tuple[int, ...]) -> Load:
-    """What a place meets: `key` has a tap along slices and rows, and how far it is along places."""
-    slices, rows, places = plan.axes
-    outer = Dim.of(key[0]), Dim.of(LINE) * rows.stride + key[1] * rows.dilation
-    place = Dim.of(FIRST) * places.stride + key[2]
-    index: Index = (*outer, place * plan.channels + Dim.of(COLUMN))
-    if plan.has_band:
-        return Load(plan.band, index)
-    index = (
-        Dim.of(BATCH),
-        Dim.of(SLICE) * slices.stride + key[0] * slices.dilation,
-        Dim.of(FIRST_ROW) * rows.stride + outer[1],
-        Dim.of(FIRST_PLACE) * places.stride * plan.channels + index[2],
-    )
-    return Load(x, index)
+    def _products(self, count: int, met: Callable[[int], Load | Guard]) -> Iterator[Statement]:
+        """Of one row of taps, for all places of a tile; what is read twice is named once."""
+        axis = self.plan.axes[2]
+        seen: dict[int, Local] = {}
+        for tap in range(int(axis.taps)):
+            weight = Local(f"tap{tap}", self.plan.total)
+            yield Let(weight, self._weight(tap))
+            for place in range(count):
+                away = place * axis.stride + tap * axis.dilation
+                if away not in seen:
+                    seen[away] = Local(f"met{len(seen)}", self.plan.total)
+                    yield Let(seen[away], self._wide(met(away)))
+                product = Apply("mul", (seen[away], weight), self.plan.total)
+                yield Update(self._sum(place), product)
+
+    # --- sums ---------------------------------------------------------------------------------
+
+    def _channels(self, count: int, products: Body) -> For:
+        """The sums of some places for each channel, from those of a row of taps, and the rest."""
+        slices, rows = self.ranges
+        sums = tuple(Accumulator(self._sum(place), "add") for place in range(count))
+        line = rows.meeting(Dim.of(FIRST_ROW) + Dim.of(LINE)), *products
+        inside = slices.meeting(Dim.of(SLICE)), For(rows.tap, rows.count, line)
+        loops = For(slices.tap, slices.count, inside, sums)
+        after = (s for place in range(count) for s in self.epilogue.at(place, self._sum(place)))
+        return For(COLUMN, self.plan.columns, (loops, *after), vector=True)
+
+    def _sum(self, place: int) -> Local:
+        return Local(f"sum{place}", self.plan.total)
+
+    @property
+    def _channel(self) -> Dim:
+        return self.plan.first_channel + Dim.of(COLUMN)
+
+    def _weight(self, tap: int) -> Scalar:
+        slices, rows = self.ranges
+        place = slices.number, rows.number, Dim.of(tap), self._channel
+        return self._wide(Load(self.weights, place))
+
+    def _inside(self, away: int) -> Load:
+        """What is so far away from what the first tap of the first place meets."""
+        return self._load(Dim.of(BASE) + away)
+
+    def _perhaps_outside(self, away: int) -> Guard:
+        axis = self.plan.axes[2]
+        place = (Dim.of(FIRST_PLACE) + Dim.of(FIRST)) * axis.stride - axis.low + away
+        tests = LessEqual(Dim.of(0), place), Less(place, axis.size)
+        return Guard(tests, self._load(place), Literal.of(0, self.x.dtype))
+
+    def _load(self, place: Dim) -> Load:
+        slices, rows = self.ranges
+        outer = Dim.of(BATCH), slices.met, rows.met
+        return Load(self.x, (*outer, place, self._channel))
+
+    def _wide(self, value: Load | Guard) -> Scalar:
+        total = self.plan.total
+        return value if value.dtype == total else Apply("cast", (value,), total)

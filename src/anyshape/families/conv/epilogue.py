@@ -1,8 +1,9 @@
-"""What follows a convolution: loops over the sums of a tile."""
+"""What follows a convolution: code on the sums of a tile, in memory or in registers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from anyshape.families.conv.plan import (
     BATCH,
@@ -14,30 +15,53 @@ from anyshape.families.conv.plan import (
     ConvPlan,
 )
 from anyshape.families.dot.axes import Body
-from anyshape.families.dot.plan import COLUMN, ROW
+from anyshape.families.dot.plan import COLUMN, ROW, SUMS
 from anyshape.families.family import Job
-from anyshape.loop import Buffer, For, Store
+from anyshape.loop import Buffer, For, Let, Load, Local, Statement, Store
 from anyshape.loop.ir import Index
-from anyshape.loop.rewrite import Access, accesses, map_statement
+from anyshape.loop.rewrite import Access, accesses, map_statement, substitute
 from anyshape.lower.context import Level, Lowering
 from anyshape.sym import Dim, FactScope, Symbol
 
 
-def epilogue_loops(plan: ConvPlan, job: Job, line: Dim) -> tuple[Body, Mapping[str, Buffer]]:
-    """The loops, and the buffers they access, as seen. `line` is the row within the block."""
-    indices = [Symbol(f"i{axis}") for axis in range(plan.rank + 2)]
-    places = dict(zip(indices, _place(plan, line), strict=True))
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """Straight-line code for one element of a tile, at its row and column, from its sum.
 
-    def access(buffer: Buffer, index: Index) -> Access:
-        if buffer.name == plan.sums.name:
-            return plan.sums, (Dim.of(ROW), Dim.of(COLUMN))
-        return buffer, tuple(dim.substitute(places) for dim in index)
+    `views` are the buffers that it accesses, as it sees them.
+    """
 
-    body = _stores(plan, job, indices)
-    inside = tuple(map_statement(statement, places, access) for statement in body)
-    loops = For(ROW, Dim.of(COUNT), (For(COLUMN, plan.columns, inside, vector=True),))
-    views = {b.name: b for b, _ in accesses((loops,)) if b.name != plan.sums.name}
-    return (loops,), views
+    body: Body
+    views: Mapping[str, Buffer]
+
+    @staticmethod
+    def of(plan: ConvPlan, job: Job, line: Dim) -> Epilogue:
+        """Of a plan; `line` is the row of the result within the block."""
+        indices = [Symbol(f"i{axis}") for axis in range(plan.rank + 2)]
+        places = dict(zip(indices, _place(plan, line), strict=True))
+
+        def access(buffer: Buffer, index: Index) -> Access:
+            if buffer.name == plan.sums.name:
+                return plan.sums, (Dim.of(ROW), Dim.of(COLUMN))
+            return buffer, tuple(dim.substitute(places) for dim in index)
+
+        body = _stores(plan, job, indices)
+        inside = tuple(map_statement(statement, places, access) for statement in body)
+        views = {b.name: b for b, _ in accesses(inside) if b.name != plan.sums.name}
+        return Epilogue(inside, views)
+
+    def loops(self, plan: ConvPlan) -> For:
+        """For all elements of a tile whose sums are in memory."""
+        return For(ROW, Dim.of(COUNT), (For(COLUMN, plan.columns, self.body, vector=True),))
+
+    def at(self, row: int, total: Local) -> Iterator[Statement]:
+        """For one row of a tile, whose sum at this column is in a register."""
+        for statement in substitute(self.body, {ROW: Dim.of(row)}):
+            match statement:
+                case Let(local, Load(buffer, _)) if buffer.name == SUMS:
+                    yield Let(local, total)
+                case _:
+                    yield statement
 
 
 def _place(plan: ConvPlan, line: Dim) -> Index:

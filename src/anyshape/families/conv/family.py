@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 from anyshape.families.body import Body
-from anyshape.families.conv.depthwise import DepthwisePlan, depthwise_kernel
+from anyshape.families.conv.depthwise import depthwise_kernel
+from anyshape.families.conv.depthwise_plan import DepthwisePlan
 from anyshape.families.conv.kernel import conv_kernel
 from anyshape.families.conv.match import ConvMatch, conv_match
 from anyshape.families.conv.plan import MOST_PLACES, MOST_ROWS, ConvPlan

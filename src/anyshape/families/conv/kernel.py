@@ -17,7 +17,7 @@ and neighbouring rows of it overlap there.
 from __future__ import annotations
 
 from anyshape.families.conv.band import TAP_SLICE, input_buffer, prepared_band
-from anyshape.families.conv.epilogue import epilogue_loops
+from anyshape.families.conv.epilogue import Epilogue
 from anyshape.families.conv.plan import (
     BATCH,
     COUNT,
@@ -58,14 +58,15 @@ def conv_kernel(plan: ConvPlan, job: Job) -> Kernel:
     """The kernel of a region that has the form of the plan."""
     form = plan.form
     inputs = list(job.inputs)
-    after, views = epilogue_loops(plan, job, Dim.of(LINE))
+    epilogue = Epilogue.of(plan, job, Dim.of(LINE))
+    views = epilogue.views
     x, weights = inputs[form.x_param], inputs[form.weights_param]
     buffers = {b.name: views.get(b.name, flat_buffer(b)) for b in (*inputs, *job.outputs)}
     if x.name not in views:
         buffers[x.name] = input_buffer(plan, x)
     buffers[weights.name] = flat(weights, _weights_size(plan))
     multiply = _multiply(plan, buffers[x.name], buffers[weights.name])
-    tile = (*plan.parts_of_tile, _zeros(plan), _over_taps(plan, multiply), *after)
+    tile = (*plan.parts_of_tile, _zeros(plan), _over_taps(plan, multiply), epilogue.loops(plan))
     tiles = For(LINE, Dim.of(HEIGHT), (For(TILE, plan.tiles, tile),))
     band = (prepared_band(plan, buffers[x.name]),) if plan.has_band else ()
     scratch = (plan.sums, plan.band) if plan.has_band else (plan.sums,)

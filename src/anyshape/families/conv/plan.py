@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from anyshape.families.conv.match import ConvMatch
-from anyshape.families.dot.plan import scratch, task_parts, total_of
+from anyshape.families.dot.plan import SUMS, scratch, task_parts, total_of
 from anyshape.ir.types import DType, Shape
 from anyshape.loop import Bind, Buffer, Number
 from anyshape.lower.packing import Packing
@@ -152,12 +152,12 @@ class ConvPlan:
         room = BAND_BYTES // self.total.itemsize
         element = maximum(1, self.channels * slices.taps)
         most = (room // (element * rows.taps) - places.reach) // places.stride
-        length = _even(places.places, maximum(self.rows, most))
+        length = even(places.places, maximum(self.rows, most))
         most = (room // (element * places.met(length)) - rows.reach) // rows.stride
         others = product((self.batch, slices.places, *self.panels_of_block))
         wanted = ceildiv(Dim.of(TASKS_FOR_EACH * self.tiling.threads), maximum(1, others))
         most = minimum(most, ceildiv(rows.places, wanted))
-        return _even(rows.places, most), length
+        return even(rows.places, most), length
 
     @property
     def panels_of_block(self) -> Shape:
@@ -202,6 +202,11 @@ class ConvPlan:
         return Dim.of(GROUP) * self.form.outside + self.first_column
 
     @property
+    def columns_left(self) -> Dim:
+        """From this panel on."""
+        return self.form.outside - self.first_column
+
+    @property
     def columns(self) -> Dim:
         """Of this panel; the last one may be narrower."""
         return Dim.of(self.width) if self.whole_panels else Dim.of(WIDTH)
@@ -209,7 +214,7 @@ class ConvPlan:
     @property
     def _width(self) -> Iterator[Bind]:
         if not self.whole_panels:
-            size = minimum(self.width, self.form.outside - self.first_column)
+            size = minimum(self.width, self.columns_left)
             yield Bind(WIDTH, Number(size), size + 1)
 
     # --- tiles --------------------------------------------------------------------------------
@@ -234,7 +239,7 @@ class ConvPlan:
 
     @property
     def sums(self) -> Buffer:
-        return scratch("sums", self.total, (Dim.of(self.rows), Dim.of(self.width)))
+        return scratch(SUMS, self.total, (Dim.of(self.rows), Dim.of(self.width)))
 
     @property
     def band(self) -> Buffer:
@@ -248,7 +253,7 @@ class ConvPlan:
         return Packing((axes[0],), tuple(axes[1:-1]), (axes[-1],), self.width)
 
 
-def _even(whole: Dim, most: Dim) -> Dim:
+def even(whole: Dim, most: Dim) -> Dim:
     """Of blocks with no more than `most`: about equally much in each, and never nothing."""
     most = maximum(1, minimum(whole, most))
     return maximum(1, ceildiv(whole, maximum(1, ceildiv(whole, most))))

@@ -12,6 +12,7 @@ from anyshape.sym import Symbol
 
 MAX_PARTS = 4
 _WORK_OF_A_TILE = 96  # instructions, roughly, after which more parts hide nothing more
+_SUMS_OF_A_TILE = 8  # of loops inside: half of the registers that all instruction sets have
 _EXPENSIVE = dict.fromkeys(FUNCTIONS, 16) | {"sqrt": 4, "div": 4, "rsqrt": 8, "pow": 64}
 
 
@@ -64,8 +65,10 @@ def _bits(scalar: Scalar) -> int:
 def parts_of_loop(loop: For) -> int:
     """More parts for less work: what is cheap waits for its latency, what is dear does not."""
     work = sum(_EXPENSIVE.get(s.op, 1) for s in walk.scalars(loop.body) if isinstance(s, Apply))
+    inner = (s for s in walk.statements(loop.body) if isinstance(s, For))
+    sums = sum(len(other.accumulators) for other in inner)
     parts = MAX_PARTS
-    while parts > 1 and parts * work > _WORK_OF_A_TILE:
+    while parts > 1 and (parts * work > _WORK_OF_A_TILE or parts * sums > _SUMS_OF_A_TILE):
         parts //= 2
     return parts
 
