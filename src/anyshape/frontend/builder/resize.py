@@ -15,7 +15,14 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder.convert import asarray, cast_to, size_value, widened
-from anyshape.frontend.builder.elementwise import clip, floor, maximum, minimum, where
+from anyshape.frontend.builder.elementwise import (
+    clip,
+    floor,
+    logical_and,
+    maximum,
+    minimum,
+    where,
+)
 from anyshape.frontend.builder.movement import gather
 from anyshape.frontend.builder.source import arange
 from anyshape.ir.types import DType, f32, f64, i64
@@ -66,7 +73,7 @@ def resize(x: Tensor, axes: Sequence[Along], along: Interpolate) -> Tensor:
     return cast_to(found, x.dtype)
 
 
-def _coordinate_dtype(x: Tensor) -> DType:
+def coordinate_dtype(x: Tensor) -> DType:
     return f64 if x.dtype == f64 else f32
 
 
@@ -98,9 +105,13 @@ def linear(x: Tensor, axis: int, along: Along) -> Tensor:
     """Between the two neighbours of the coordinate."""
     if not along.corners and along.factor is None and along.count == along.extent:
         return x
-    dtype = _coordinate_dtype(x)
-    coordinate = maximum(along.coordinates(dtype), 0)
-    first = minimum(floor(coordinate), size_value(along.extent - 1, dtype))
+    return linear_at(x, axis, along, along.coordinates(coordinate_dtype(x)))
+
+
+def linear_at(x: Tensor, axis: int, along: Along, coordinate: Tensor) -> Tensor:
+    """At these coordinates, one for each place of the result."""
+    coordinate = maximum(coordinate, 0)
+    first = minimum(floor(coordinate), size_value(along.extent - 1, coordinate.dtype))
     place = cast_to(first, i64)
     second = minimum(place + 1, along.extent - 1)
     weight = _weights(cast_to(coordinate - first, x.dtype), x.ndim - axis)
@@ -108,32 +119,67 @@ def linear(x: Tensor, axis: int, along: Along) -> Tensor:
     return before * (1 - weight) + after * weight
 
 
-_SHARPNESS = -0.75
+SHARPNESS = -0.75
 """The slope of the cubic at its ends, as torch has it."""
 
 
 def cubic(x: Tensor, axis: int, along: Along) -> Tensor:
     """Of the four neighbours of the coordinate, by a cubic convolution."""
-    coordinate = along.coordinates(_coordinate_dtype(x))
+    return cubic_at(x, axis, along, along.coordinates(coordinate_dtype(x)))
+
+
+def cubic_at(
+    x: Tensor,
+    axis: int,
+    along: Along,
+    coordinate: Tensor,
+    sharpness: float = SHARPNESS,
+    inside: bool = False,
+) -> Tensor:
+    """At these coordinates. Only `inside`, neighbours behind an edge do not count."""
     first = floor(coordinate)
-    place = cast_to(first, i64)
     t = cast_to(coordinate - first, x.dtype)
-    weights = (_far(t + 1), _near(t), _near(1 - t), _far(2 - t))
+    weights = [
+        cubic_far(t + 1, sharpness),
+        cubic_near(t, sharpness),
+        cubic_near(1 - t, sharpness),
+        cubic_far(2 - t, sharpness),
+    ]
+    return weighted(x, axis, along, cast_to(first, i64) - 1, weights, inside)
+
+
+def weighted(
+    x: Tensor, axis: int, along: Along, first: Tensor, weights: Sequence[Tensor], inside: bool
+) -> Tensor:
+    """The sum of neighbours from `first` on, each times its weight. Only `inside`, those behind an
+    edge do not count, and the weights of the others are made to sum to 1."""
+    places = [first + tap for tap in range(len(weights))]
+    if inside:
+        weights = _inside(along, places, weights)
     parts = (
-        along.read(x, axis, place + (tap - 1)) * _weights(weight, x.ndim - axis)
-        for tap, weight in enumerate(weights)
+        along.read(x, axis, place) * _weights(weight, x.ndim - axis)
+        for place, weight in zip(places, weights, strict=True)
     )
     return reduce(add, parts)
 
 
-def _near(t: Tensor) -> Tensor:
+def _inside(along: Along, places: Sequence[Tensor], weights: Sequence[Tensor]) -> list[Tensor]:
+    kept = [
+        where(logical_and(place >= 0, place < size_value(along.extent, i64)), weight, 0.0)
+        for place, weight in zip(places, weights, strict=True)
+    ]
+    total = reduce(add, kept)
+    return [weight / total for weight in kept]
+
+
+def cubic_near(t: Tensor, sharpness: float) -> Tensor:
     """Of an element at a distance up to 1."""
-    return ((_SHARPNESS + 2) * t - (_SHARPNESS + 3)) * t * t + 1
+    return ((sharpness + 2) * t - (sharpness + 3)) * t * t + 1
 
 
-def _far(t: Tensor) -> Tensor:
+def cubic_far(t: Tensor, sharpness: float) -> Tensor:
     """Of an element at a distance from 1 to 2."""
-    return ((t - 5) * t + 8) * t * _SHARPNESS - 4 * _SHARPNESS
+    return ((t - 5) * t + 8) * t * sharpness - 4 * sharpness
 
 
 def _weights(weight: Tensor, rank: int) -> Tensor:

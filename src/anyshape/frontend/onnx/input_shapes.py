@@ -55,7 +55,11 @@ def _size(dim: Any) -> Size:
     kind = dim.WhichOneof("value")
     if kind == "dim_value":
         return dim.dim_value if dim.dim_value >= 0 else None
-    return (dim.dim_param or None) if kind == "dim_param" else None
+    return dim.dim_param if kind == "dim_param" and dim.dim_param not in _NO_NAMES else None
+
+
+_NO_NAMES = ("", "?")
+"""What exporters write where they know no name: two of these are no size in common."""
 
 
 def named_shapes(
@@ -72,8 +76,13 @@ def _plain_names(infos: Sequence[InputInfo], axes: Mapping[str, Any]) -> set[Sym
     """The names that stand alone somewhere, so that a call tells their sizes."""
     items = [each for info in infos for each in (*info.shape, *(axes.get(info.name) or ()))]
     texts = [each.name if isinstance(each, Axis) else each for each in items]
-    dims = (parsed(each) for each in texts if isinstance(each, str))
+    dims = (_parsed(each) for each in texts if isinstance(each, str))
     return {dim.symbol for dim in dims if dim.symbol is not None}
+
+
+def _parsed(text: str) -> Dim:
+    """Names that begin as those of fresh sizes do get another one, which no size of ours has."""
+    return Dim.of(Symbol(f"dim {text}")) if text.startswith("?") else parsed(text)
 
 
 class _Namer:
@@ -108,7 +117,7 @@ class _Namer:
             return Dim.of(self.sizes[text])
         if self.apart:
             return HOLE
-        dim = parsed(text)
+        dim = _parsed(text)
         if dim.symbol is None and not dim.symbols <= self.plain:
             dim = Dim.of(Symbol(text))
         for symbol in sorted(dim.symbols, key=str):

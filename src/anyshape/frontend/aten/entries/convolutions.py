@@ -20,10 +20,6 @@ from itertools import product
 from operator import add
 
 from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError, entry, in_wide
-from anyshape.frontend.aten.entries.transposed_convolutions import Phases
-from anyshape.frontend.aten.entries.transposed_convolutions import (
-    transposed as transposed_convolution,
-)
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder.conv import by_group, conv
 from anyshape.frontend.builder.convert import cast_to
@@ -32,6 +28,8 @@ from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.movement import expand_dims, moveaxis, transpose
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
+from anyshape.frontend.builder.transposed_conv import Phases
+from anyshape.frontend.builder.transposed_conv import transposed as transposed_convolution
 from anyshape.sym import Dim
 from anyshape.sym import product as product_of
 

@@ -10,7 +10,9 @@ from anyshape.frontend.onnx.entries import (
     movement,
     pools,
     quantized,
+    recurrent,
     reductions,
+    resizes,
     sources,
 )
 
@@ -24,6 +26,8 @@ __all__ = [
     "movement",
     "pools",
     "quantized",
+    "recurrent",
     "reductions",
+    "resizes",
     "sources",
 ]

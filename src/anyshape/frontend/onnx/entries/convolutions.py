@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from anyshape.frontend.builder.conv import by_group
 from anyshape.frontend.builder.conv import conv as conv_of
@@ -10,6 +11,7 @@ from anyshape.frontend.builder.convert import cast_to, widened
 from anyshape.frontend.builder.movement import moveaxis
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
+from anyshape.frontend.builder.transposed_conv import Phases, transposed
 from anyshape.frontend.onnx.calls import Call, entry
 from anyshape.frontend.onnx.entries.elementwise import same_dtype
 from anyshape.sym import Dim
@@ -90,3 +92,90 @@ def _same(size: Dim, tap: int, stride: int, dilation: int, *, lower: bool) -> tu
         total = max((-(-size.constant // stride) - 1) * stride + reach + 1 - size.constant, 0)
     small, large = total // 2, total - total // 2
     return (large, small) if lower else (small, large)
+
+
+# --- transposed -----------------------------------------------------------------------------------
+
+
+@entry("ConvTranspose")
+def conv_transpose(
+    call: Call,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: tuple[int, ...] | None = None,
+    group: int = 1,
+    kernel_shape: tuple[int, ...] | None = None,
+    output_padding: tuple[int, ...] | None = None,
+    output_shape: tuple[int, ...] | None = None,
+    pads: tuple[int, ...] | None = None,
+    strides: tuple[int, ...] | None = None,
+) -> Tensor:
+    """The weight is [in, out / groups, taps…]."""
+    same_dtype(call, x, weight)
+    rank = x.ndim - 2
+    taps = _taps(call, weight, rank, kernel_shape)
+    ones = (1,) * rank
+    steps, gaps, more = strides or ones, dilations or ones, output_padding or (0,) * rank
+    if any(len(each) != rank for each in (steps, gaps, more)):
+        raise call.invalid(f"has strides, dilations or output_padding for other than {rank} axes")
+    axes = [Phases(*axis, 0, 0) for axis in zip(taps, steps, gaps, strict=True)]
+    if output_shape is not None:
+        cuts = _cuts_for(call, x, axes, more, output_shape[-rank:], auto_pad)
+    else:
+        cuts = _cuts(call, axes, more, pads, auto_pad)
+    phases = [
+        replace(axis, padding=low, more=low - high + extra)
+        for axis, (low, high), extra in zip(axes, cuts, more, strict=True)
+    ]
+    found = transposed(moveaxis(widened(x), 1, -1), widened(weight), phases, group)
+    found = found if bias is None else found + widened(bias)
+    return cast_to(moveaxis(found, -1, 1), x.dtype)
+
+
+def _cuts(
+    call: Call, axes: Sequence[Phases], more: Numbers, pads: Numbers | None, auto_pad: str
+) -> list[tuple[int, int]]:
+    """The places that are left out before and behind."""
+    rank = len(axes)
+    if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+        # As many places as the input has, times the stride.
+        totals = [axis.reach + extra - axis.stride for axis, extra in zip(axes, more, strict=True)]
+        return [_halves(total, auto_pad) for total in totals]
+    if auto_pad not in ("NOTSET", "VALID") or (pads and len(pads) != 2 * rank):
+        raise call.invalid(f"has auto_pad {auto_pad!r} and pads {pads}")
+    given = pads if pads is not None and auto_pad == "NOTSET" else (0,) * (2 * rank)
+    return [(given[axis], given[axis + rank]) for axis in range(rank)]
+
+
+def _cuts_for(
+    call: Call,
+    x: Tensor,
+    axes: Sequence[Phases],
+    more: Numbers,
+    wanted: Numbers,
+    auto_pad: str,
+) -> list[tuple[int, int]]:
+    """What leaves as many places as are asked for."""
+    sizes = [size.constant for size in x.shape[2:]]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
+        problem = "ConvTranspose to a fixed shape, of sizes that vary"
+        raise active().refuse(problem, "give pads, or auto_pad")
+    if len(wanted) != len(axes):
+        raise call.invalid(f"has an output_shape for other than {len(axes)} axes")
+    parts = zip(axes, known, more, wanted, strict=True)
+    totals = [
+        (size - 1) * axis.stride + axis.reach + extra - want for axis, size, extra, want in parts
+    ]
+    return [_halves(total, auto_pad) for total in totals]
+
+
+def _halves(total: int, auto_pad: str) -> tuple[int, int]:
+    """The larger one behind, for SAME_UPPER. Where places are lacking, they are all behind."""
+    if total < 0:
+        return 0, total
+    small = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
+    return small, total - small

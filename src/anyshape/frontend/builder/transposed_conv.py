@@ -11,14 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder.conv import conv
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.movement import transpose
-from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.sym import Dim
+
+if TYPE_CHECKING:
+    from anyshape.frontend.builder.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Phases:
     stride: int
     dilation: int
     padding: int
-    more: int  # places behind those that any tap reaches
+    more: int  # places behind those that are left without as much padding there; may be negative
 
     @property
     def reach(self) -> int:
