@@ -49,4 +49,9 @@ def _case(test: Any) -> NodeCase:
 
 
 def _array(value: Any) -> Any:
+    """An array, a list of them, or None."""
+    if isinstance(value, onnx.SequenceProto):
+        return [_array(each) for each in numpy_helper.to_list(value)]
+    if isinstance(value, onnx.OptionalProto):
+        return numpy_helper.to_optional(value)
     return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value

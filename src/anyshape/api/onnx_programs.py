@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, cast
+
+import numpy as np
 
 from anyshape.base.errors import ShapeError
 from anyshape.base.fork_lock import call_lock
 from anyshape.base.warnings import SplitAxesWarning
 from anyshape.execute import CompileKeywords, Executable, compile_graph
 from anyshape.frontend.onnx.importer import Naming, OnnxModel, StaticInputNamesError, import_model
-from anyshape.frontend.onnx.input_shapes import input_infos
+from anyshape.frontend.onnx.input_shapes import Form, input_infos
 from anyshape.frontend.onnx.model_file import ModelFile
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.types import Array
 
 MOST_PROGRAMS = 64
 
-Key = tuple[tuple[str, str, tuple[int, ...], bytes], ...]
+Key = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,25 @@ class OnnxProgram:
     executable: Executable
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    lengths: tuple[int | None, ...]
+
+    def arguments(self, feeds: Mapping[str, Any]) -> tuple[Array, ...]:
+        """The arrays that the Executable takes: elements of sequences have names of their own."""
+        flat = {
+            f"{name}[{n}]": each
+            for name, given in feeds.items()
+            if not _is_array(given)
+            for n, each in enumerate(given or ())
+        }
+        return tuple(feeds[name] if name in feeds else flat[name] for name in self.inputs)
+
+    def outcome(self, results: Sequence[Array]) -> list[Any]:
+        """The outputs of the model, of which some are sequences or None."""
+        rest = iter(results)
+        return [
+            next(rest) if length is None else None if length < 0 else list(islice(rest, length))
+            for length in self.lengths
+        ]
 
 
 class OnnxPrograms:
@@ -56,30 +79,32 @@ class OnnxPrograms:
         except StaticInputNamesError as error:
             self.static, self._only = error.names, None
 
-    def program(self, feeds: Mapping[str, Array]) -> OnnxProgram:
+    def program(self, feeds: Mapping[str, Any]) -> OnnxProgram:
         """The one for these inputs."""
         return self._only if self._only is not None else self._of_values(feeds)
 
-    def _of_values(self, feeds: Mapping[str, Array]) -> OnnxProgram:
+    def _of_values(self, feeds: Mapping[str, Any]) -> OnnxProgram:
         with self._one_by_one:
             while True:
-                key = _key({name: feeds[name] for name in self.static})
+                given = {name: feeds.get(name) for name in self.static}
+                key = _key(given)
                 if key in self._programs:
                     self._programs.move_to_end(key)
                     return self._programs[key]
                 try:
-                    values = {name: feeds[name].copy() for name in self.static}
-                    self._programs[key] = self._compiled(values)
+                    self._programs[key] = self._compiled(given)
                 except StaticInputNamesError as error:  # with these values, others matter too
                     self.static = tuple(dict.fromkeys((*self.static, *error.names)))
                     self._programs.clear()
                 if len(self._programs) > MOST_PROGRAMS:
                     self._programs.popitem(last=False)
 
-    def _compiled(self, values: Mapping[str, Array]) -> OnnxProgram:
-        model = self._imported(replace(self._naming, values=values))
-        graph = model.model.program.graph
-        return OnnxProgram(compile_graph(graph, **self._chosen), model.inputs, model.outputs)
+    def _compiled(self, given: Mapping[str, Any]) -> OnnxProgram:
+        values: dict[str, Array] = {n: x.copy() for n, x in given.items() if _is_array(x)}
+        forms = {n: _form(x) for n, x in given.items() if n not in values}
+        model = self._imported(replace(self._naming, values=values, forms=forms))
+        executable = compile_graph(model.model.program.graph, **self._chosen)
+        return OnnxProgram(executable, model.inputs, model.outputs, model.lengths)
 
     def _imported(self, naming: Naming) -> OnnxModel:
         try:
@@ -97,8 +122,25 @@ class OnnxPrograms:
             return model
 
 
-def _key(values: Mapping[str, Array]) -> Key:
-    return tuple((n, str(a.dtype), a.shape, a.tobytes()) for n, a in sorted(values.items()))
+def _form(given: Any) -> Form:
+    """Of a sequence (a list), of a tensor in an optional (a tuple of it), or of an empty one."""
+    if isinstance(given, tuple):
+        return cast(tuple[Array], given)[0].ndim
+    return None if given is None else tuple(each.ndim for each in given)
+
+
+def _key(values: Mapping[str, Any]) -> Key:
+    return tuple((name, _shown(given)) for name, given in sorted(values.items()))
+
+
+def _shown(given: Any) -> tuple[Any, ...]:
+    if not _is_array(given):
+        return (_form(given),)
+    return str(given.dtype), given.shape, given.tobytes()
+
+
+def _is_array(given: Any) -> bool:
+    return isinstance(given, np.ndarray)
 
 
 def _has_names(file: ModelFile) -> bool:

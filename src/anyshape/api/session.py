@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -82,13 +82,14 @@ class InferenceSession(NotPickled):
             raise Fail("Exiting due to terminate flag being set to true.")
         with while_loading():
             program = self._programs.program(feeds)
-        arrays = tuple(feeds[name] for name in program.inputs)
+        arrays = program.arguments(feeds)
         with while_running():
             if run_options is None:
                 results = program.executable(*arrays)
             else:
                 results = program.executable.run(arrays, cancellation=run_options.cancellation)
-        return list(results) if wanted is None else [results[number] for number in wanted]
+        outputs = program.outcome(results)
+        return outputs if wanted is None else [outputs[number] for number in wanted]
 
     def run_async(
         self,
@@ -146,16 +147,18 @@ class InferenceSession(NotPickled):
 
     def _checked(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
         """The inputs as arrays of the types and ranks that the model declares."""
-        required = [each.name for each in self._infos.inputs]
+        required = [each.name for each in self._infos.inputs if not each.is_optional]
         if missing := [name for name in required if name not in feeds]:
             given = f"are missing from input feed ({list(feeds)})."
             raise ValueError(f"Required inputs ({missing}) {given}")
         found: dict[str, Any] = {}
         for name, value in feeds.items():
-            with while_running():
-                array = as_array(value) if is_array(value) else np.asarray(value)
-            self._infos.check(name, array)
-            found[name] = array
+            if self._infos.is_tensor(name):
+                array = _array(value)
+                self._infos.check(name, array)
+                found[name] = array
+            else:
+                found[name] = self._infos.checked_elements(name, _held(value))
         return found
 
     # --- about the model ----------------------------------------------------------------------
@@ -181,6 +184,20 @@ class InferenceSession(NotPickled):
 
     def get_session_options(self) -> SessionOptions:
         return self._options
+
+
+def _array(value: Any) -> Any:
+    with while_running():
+        return as_array(value) if is_array(value) else np.asarray(value)
+
+
+def _held(value: Any) -> Any:
+    """A sequence is a list, a tensor in an optional a tuple of it."""
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        return (_array(value),)
+    return [_array(each) for each in cast(list[Any], value)]
 
 
 def get_available_providers() -> list[str]:

@@ -19,6 +19,10 @@ class NodeArg:
     type: str
     shape: list[int | str | None]
 
+    @property
+    def is_optional(self) -> bool:
+        return self.type.startswith("optional(")
+
 
 @dataclass(frozen=True)
 class ModelMetadata:
@@ -55,16 +59,33 @@ class SessionInfos:
             proto.model_version,
         )
 
-    def check(self, name: str, array: Any) -> None:
-        """An input has the type, the rank and the fixed sizes that the model declares."""
+    def is_tensor(self, name: str) -> bool:
+        return self._known(name).type.startswith("tensor(")
+
+    def _known(self, name: str) -> NodeArg:
         known = self._by_name.get(name)
         if known is None:
             raise InvalidArgument(f"Invalid input name: {name}")
-        with while_running():
-            found = tensor_type(array)
-        if found != known.type:
-            problem = f"Actual: ({found}) , expected: ({known.type})"
-            raise InvalidArgument(f"Unexpected input data type. {problem} for input: {name}")
+        return known
+
+    def checked_elements(self, name: str, held: Any) -> Any:
+        """What is given for a sequence or an optional, each of its tensors of the declared type."""
+        known = self._known(name)
+        wanted = known.type.removeprefix("optional(").removesuffix(")" * known.is_optional)
+        is_sequence = wanted.startswith("seq(")
+        if (held is None and not known.is_optional) or (
+            held is not None and is_sequence != isinstance(held, list)
+        ):
+            raise InvalidArgument(f"Input {name} is no {known.type}")
+        inner = wanted.removeprefix("seq(").removesuffix(")" * is_sequence)
+        for array in held or ():
+            _check_type(name, array, inner)
+        return held
+
+    def check(self, name: str, array: Any) -> None:
+        """An input has the type, the rank and the fixed sizes that the model declares."""
+        known = self._known(name)
+        _check_type(name, array, known.type)
         if array.ndim != len(known.shape):
             problem = f"Got: {array.ndim} Expected: {len(known.shape)}"
             raise InvalidArgument(f"Invalid rank for input: {name} {problem} {_FIX}")
@@ -79,6 +100,14 @@ class SessionInfos:
             raise InvalidArgument("\n ".join((head, *differing, _FIX)))
 
 
+def _check_type(name: str, array: Any, wanted: str) -> None:
+    with while_running():
+        found = tensor_type(array)
+    if found != wanted:
+        problem = f"Actual: ({found}) , expected: ({wanted})"
+        raise InvalidArgument(f"Unexpected input data type. {problem} for input: {name}")
+
+
 def tensor_type(array: Any) -> str:
     """`tensor(float)`."""
     from anyshape.frontend.onnx.dtypes import RUNTIME_NAMES  # noqa: PLC0415  onnx is optional
@@ -87,10 +116,20 @@ def tensor_type(array: Any) -> str:
 
 
 def _node_arg(value: Any) -> NodeArg:
-    from anyshape.frontend.onnx.dtypes import DTYPES, RUNTIME_NAMES  # noqa: PLC0415
     from anyshape.frontend.onnx.input_shapes import declared_sizes  # noqa: PLC0415
 
-    tensor = value.type.tensor_type
-    dtype = DTYPES.get(tensor.elem_type)
-    kind = "?" if dtype is None else RUNTIME_NAMES[dtype]
-    return NodeArg(value.name, f"tensor({kind})", list(declared_sizes(tensor.shape)))
+    sizes = declared_sizes(value.type.tensor_type.shape)
+    return NodeArg(value.name, _type_name(value.type), list(sizes))
+
+
+def _type_name(type_: Any) -> str:
+    """`tensor(float)`, `seq(tensor(float))`, `optional(…)`."""
+    from anyshape.frontend.onnx.dtypes import DTYPES, RUNTIME_NAMES  # noqa: PLC0415
+
+    kind = type_.WhichOneof("value")
+    if kind == "sequence_type":
+        return f"seq({_type_name(type_.sequence_type.elem_type)})"
+    if kind == "optional_type":
+        return f"optional({_type_name(type_.optional_type.elem_type)})"
+    dtype = DTYPES.get(type_.tensor_type.elem_type)
+    return f"tensor({'?' if dtype is None else RUNTIME_NAMES[dtype]})"

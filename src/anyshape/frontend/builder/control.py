@@ -290,6 +290,19 @@ def _outputs(tracer: Tracer, state: Structure, body: Body) -> Structure:
     return pair.children[1]
 
 
+def result_types(function: Function, *arguments: Tensor) -> list[TensorType]:
+    """The types that a body would give for these arguments; 0 for sizes that are born inside.
+    What is traced for this is thrown away."""
+    body = Body(active(), _types(arguments))
+    body.trace(function, body.params)
+    around = (*(each.tensor for each in body.captures), *_types(arguments))
+    known = {symbol for type_ in around for dim in type_.shape for symbol in dim.symbols}
+    return [
+        type_.with_shape(tuple(d if d.symbols <= known else Dim.of(0) for d in type_.shape))
+        for type_ in _types(body.results)
+    ]
+
+
 # --- shared ---------------------------------------------------------------------------------------
 
 

@@ -41,6 +41,17 @@ class Body(ABC):
         """Its results for these inputs, traced where it is called."""
 
 
+class Empty:
+    """What an optional holds that holds nothing."""
+
+
+EMPTY = Empty()
+
+
+class TypeOf:
+    """A type in an attribute."""
+
+
 @dataclass(frozen=True)
 class Call:
     """One node of a model."""
@@ -153,5 +164,6 @@ KINDS: dict[Any, tuple[int, Callable[[Any], Any]]] = {
     tuple[str, ...]: (_KIND.STRINGS, lambda a: tuple(map(_text, a.strings))),
     Array: (_KIND.TENSOR, lambda a: a.t),
     Body: (_KIND.GRAPH, lambda a: a.g),
+    TypeOf: (_KIND.TYPE_PROTO, lambda a: a.tp),
 }
 """How an attribute of a type is stored, and read."""

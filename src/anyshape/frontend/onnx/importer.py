@@ -8,9 +8,9 @@ anything else are hints, and inference is what counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,7 +28,8 @@ from anyshape.frontend.imported.program import (
     TensorResult,
     UserInput,
 )
-from anyshape.frontend.onnx.input_shapes import InputInfo, input_infos, named_shapes
+from anyshape.frontend.onnx.calls import EMPTY
+from anyshape.frontend.onnx.input_shapes import Form, InputInfo, input_infos, named_shapes
 from anyshape.frontend.onnx.model_file import ModelFile
 from anyshape.frontend.onnx.numbers import StaticInputsError
 from anyshape.frontend.onnx.walk import Progress, Walker, check_known, functions_of
@@ -48,6 +49,7 @@ class Naming:
     values: Mapping[str, Array] = field(
         default_factory=dict[str, Array]
     )  # inputs that are constants
+    forms: Mapping[str, Form] = field(default_factory=dict[str, Form])  # of sequences, optionals
     apart: bool = False  # names of the model mean nothing
 
 
@@ -58,6 +60,7 @@ class OnnxModel:
     model: ImportedModel
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    lengths: tuple[int | None, ...]  # of outputs that are sequences; -1 is an empty optional
 
 
 class StaticInputNamesError(Exception):
@@ -86,8 +89,9 @@ class _Importer:
         self.naming = naming
         self.progress = progress
         infos = input_infos(file)
-        self.infos = [each for each in infos if each.name not in naming.values]
+        self.given = [each for each in infos if each.name not in naming.values]
         _check_names(naming, infos)
+        self.infos = list(_flat(self.given, naming.forms))
         self.shapes, axes = named_shapes(self.infos, naming.axes, naming.sizes, naming.apart)
         self.builder = Builder(_scope(axes, naming.where), weights or WeightStore())
         self.name = re.sub(r"\W", "_", self.graph.name) or "model"
@@ -107,6 +111,8 @@ class _Importer:
             ) from None
         names = [each.name for each in self.infos]
         outputs = tuple(each.name for each in self.graph.output)
+        lengths = tuple(map(_length, results))
+        results = [each for result in results for each in _parts(result)]
         graph = graph_with_checks(self.tracer, self.name, names, results)
         program = ImportedProgram(
             graph,
@@ -118,7 +124,8 @@ class _Importer:
             _tuple_of(len(results)),
             {},
         )
-        return OnnxModel(ImportedModel(program, _signature(self.infos)), tuple(names), outputs)
+        model = ImportedModel(program, _signature(self.infos))
+        return OnnxModel(model, tuple(names), outputs, lengths)
 
     def _inputs(self) -> None:
         names = [each.name for each in input_infos(self.file)]
@@ -126,20 +133,54 @@ class _Importer:
             raise InvalidModelError(self.file.name, "has two inputs of one name", "rename one")
         for name, array in self.naming.values.items():
             self.walker.define([name], [asarray(array)])
-        for info, shape in zip(self.infos, self.shapes, strict=True):
-            tensor = self.tracer.param(TensorType(info.dtype, shape))
-            self.walker.define([info.name], [tensor])
+        params = {
+            info.name: self.tracer.param(TensorType(info.dtype, shape))
+            for info, shape in zip(self.infos, self.shapes, strict=True)
+        }
+        for info in self.given:
+            self.walker.define([info.name], [self._input(info, params)])
 
-    def _outputs(self) -> list[Tensor]:
-        results: list[Tensor] = []
+    def _input(self, info: InputInfo, params: Mapping[str, Tensor]) -> Any:
+        if info.is_tensor:
+            return params[info.name]
+        form = self.naming.forms[info.name]
+        elements = [params[each.name] for each in info.elements(form)]
+        if form is None:
+            return EMPTY
+        return elements[0] if isinstance(form, int) else elements
+
+    def _outputs(self) -> list[Any]:
+        """Tensors, lists of them, or `EMPTY`."""
+        results: list[Any] = []
         for output in self.graph.output:
             value = self.walker.value(output.name)
-            if not isinstance(value, Tensor):
+            if value is not EMPTY and not all(isinstance(each, Tensor) for each in _parts(value)):
                 what = "an output that is no tensor"
                 fix = "let the model give tensors"
                 raise UnsupportedModelError(self.file.name, {what: [output.name]}, fix)
             results.append(value)
         return results
+
+
+def _flat(infos: Sequence[InputInfo], forms: Mapping[str, Form]) -> Iterator[InputInfo]:
+    """The tensors that a call gives. Forms that nobody has said are asked for."""
+    unknown = tuple(each.name for each in infos if not each.is_tensor and each.name not in forms)
+    if unknown:
+        raise StaticInputNamesError(unknown)
+    for info in infos:
+        yield from [info] if info.is_tensor else info.elements(forms[info.name])
+
+
+def _parts(value: Any) -> list[Any]:
+    if value is EMPTY:
+        return []
+    return cast(list[Any], value) if isinstance(value, list) else [value]
+
+
+def _length(value: Any) -> int | None:
+    if value is EMPTY:
+        return -1
+    return len(cast(list[Any], value)) if isinstance(value, list) else None
 
 
 def _scope(axes: Sequence[Axis], where: tuple[Fact, ...]) -> FactScope:
@@ -153,7 +194,7 @@ def _scope(axes: Sequence[Axis], where: tuple[Fact, ...]) -> FactScope:
 
 def _check_names(naming: Naming, infos: Sequence[InputInfo]) -> None:
     known = [each.name for each in infos]
-    for name in sorted({*naming.axes, *naming.values} - set(known)):
+    for name in sorted({*naming.axes, *naming.values, *naming.forms} - set(known)):
         raise InputError(name, "is no input of the model", f"use one of {', '.join(known)}")
 
 

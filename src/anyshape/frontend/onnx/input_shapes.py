@@ -17,6 +17,11 @@ Size = int | str | None
 """A number, a `dim_param`, or nothing."""
 
 
+Form = tuple[int, ...] | int | None
+"""What a call gives for a sequence (a rank for each element) or for an optional (a rank, the ranks
+of a sequence, or nothing)."""
+
+
 @dataclass(frozen=True, slots=True)
 class InputInfo:
     """An input as the model declares it."""
@@ -24,6 +29,15 @@ class InputInfo:
     name: str
     dtype: DType
     shape: tuple[Size, ...]
+    is_tensor: bool = True  # or a sequence of these, or an optional
+
+    def elements(self, form: Form) -> list[InputInfo]:
+        """The tensors that a sequence or an optional of this form has."""
+        ranks = (form,) if isinstance(form, int) else form or ()
+        return [
+            InputInfo(f"{self.name}[{n}]", self.dtype, (None,) * rank)
+            for n, rank in enumerate(ranks)
+        ]
 
 
 def input_infos(file: ModelFile) -> list[InputInfo]:
@@ -34,17 +48,28 @@ def input_infos(file: ModelFile) -> list[InputInfo]:
 
 
 def _info(file: ModelFile, value: Any) -> InputInfo:
-    kind = value.type.WhichOneof("value")
     place = f"input '{value.name}'"
+    held = tensor_type_in(value.type)
+    kind = held.WhichOneof("value")
     if kind != "tensor_type":
         what = f"inputs of kind {(kind or 'nothing').removesuffix('_type')}"
         raise UnsupportedModelError(file.name, {what: [place]}, "let the model take tensors")
-    tensor = value.type.tensor_type
+    tensor = held.tensor_type
     dtype = dtype_of_code(tensor.elem_type, place)
+    if held is not value.type:
+        return InputInfo(value.name, dtype, (), is_tensor=False)
     if not tensor.HasField("shape"):
         fix = "declare a shape, with names for sizes that vary"
         raise UnsupportedModelError(file.name, {"inputs of unknown rank": [place]}, fix)
     return InputInfo(value.name, dtype, declared_sizes(tensor.shape))
+
+
+def tensor_type_in(type_: Any) -> Any:
+    """The type of the tensors that sequences and optionals are made of."""
+    kind = type_.WhichOneof("value")
+    if kind in ("sequence_type", "optional_type"):
+        return tensor_type_in(getattr(type_, kind).elem_type)
+    return type_
 
 
 def declared_sizes(shape: Any) -> tuple[Size, ...]:

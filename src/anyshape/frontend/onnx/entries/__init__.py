@@ -13,7 +13,11 @@ from anyshape.frontend.onnx.entries import (
     recurrent,
     reductions,
     resizes,
+    samples,
+    sequences,
     sources,
+    training,
+    transforms,
 )
 
 __all__ = [
@@ -29,5 +33,9 @@ __all__ = [
     "recurrent",
     "reductions",
     "resizes",
+    "samples",
+    "sequences",
     "sources",
+    "training",
+    "transforms",
 ]

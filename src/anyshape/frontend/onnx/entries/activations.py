@@ -72,10 +72,10 @@ def hard_swish(call: Call, x: Tensor) -> Tensor:
 @entry("Softplus")
 def softplus(call: Call, x: Tensor) -> Tensor:
     """log(1 + exp(x)), written so that nothing overflows."""
-    return _in_wide(x, _softplus)
+    return _in_wide(x, stable_softplus)
 
 
-def _softplus(x: Tensor) -> Tensor:
+def stable_softplus(x: Tensor) -> Tensor:
     return log1p(exp(-ew.abs(x))) + ew.maximum(x, 0.0)
 
 
@@ -86,7 +86,7 @@ def softsign(call: Call, x: Tensor) -> Tensor:
 
 @entry("Mish")
 def mish(call: Call, x: Tensor) -> Tensor:
-    return _in_wide(x, lambda wide: wide * tanh(_softplus(wide)))
+    return _in_wide(x, lambda wide: wide * tanh(stable_softplus(wide)))
 
 
 @entry("Gelu")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from anyshape.frontend.builder.assemble import pad
 from anyshape.frontend.builder.conv import by_group
 from anyshape.frontend.builder.conv import conv as conv_of
 from anyshape.frontend.builder.convert import cast_to, widened
 from anyshape.frontend.builder.movement import moveaxis
+from anyshape.frontend.builder.source import eye
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.builder.transposed_conv import Phases, transposed
 from anyshape.frontend.onnx.calls import Call, entry
 from anyshape.frontend.onnx.entries.elementwise import same_dtype
+from anyshape.frontend.onnx.numbers import integers_of, sizes_of
 from anyshape.sym import Dim
 
 Numbers = tuple[int, ...]
@@ -92,6 +96,48 @@ def _same(size: Dim, tap: int, stride: int, dilation: int, *, lower: bool) -> tu
         total = max((-(-size.constant // stride) - 1) * stride + reach + 1 - size.constant, 0)
     small, large = total // 2, total - total // 2
     return (large, small) if lower else (small, large)
+
+
+@entry("Col2Im", since=18)
+def col2im(
+    call: Call,
+    x: Tensor,
+    image_shape: Tensor,
+    block_shape: Tensor,
+    *,
+    dilations: tuple[int, ...] | None = None,
+    pads: tuple[int, ...] | None = None,
+    strides: tuple[int, ...] | None = None,
+) -> Tensor:
+    """Blocks [n, channels * taps, places] added up where each was: a transposed convolution, whose
+    kernel puts each tap at its own place."""
+    taps, image = integers_of(block_shape, "shape of blocks"), sizes_of(image_shape)
+    rank = len(taps)
+    ones = (1,) * rank
+    steps, gaps, edges = strides or ones, dilations or ones, pads or (0,) * (2 * rank)
+    if not len(steps) == len(gaps) == len(edges) // 2 == len(image) == rank:
+        raise call.invalid(f"has strides, dilations or pads for other than {rank} axes")
+    phases = [
+        Phases(tap, step, gap, low, low - high)
+        for tap, step, gap, low, high in zip(
+            taps, steps, gaps, edges[:rank], edges[rank:], strict=True
+        )
+    ]
+    places = [
+        (size + axis.padding * 2 - axis.more - axis.reach) // axis.stride + 1
+        for size, axis in zip(image, phases, strict=True)
+    ]
+    count = math.prod(taps)
+    channels = x.shape[1] // Dim.of(count)
+    kernel = eye(count, dtype=widened(x).dtype).reshape((count, 1, *taps))
+    blocks = widened(x).reshape((x.shape[0] * channels, count, *places))
+    found = transposed(moveaxis(blocks, 1, -1), kernel, phases, 1)
+    rest = [
+        (Dim.of(0), size - have)
+        for size, have in zip(image, found.shape[1 : 1 + rank], strict=True)
+    ]
+    whole = pad(found, [(0, 0), *rest, (0, 0)])
+    return cast_to(whole.reshape((x.shape[0], channels, *image)), x.dtype)
 
 
 # --- transposed -----------------------------------------------------------------------------------

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-from anyshape.frontend.builder import compound
+from anyshape.frontend.builder import compound, pool
 from anyshape.frontend.builder import dot as products
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import reduce as red
@@ -13,7 +14,7 @@ from anyshape.frontend.builder.axes import normal_axis
 from anyshape.frontend.builder.convert import asarray, cast_to, widened
 from anyshape.frontend.builder.einsum import einsum as einsum_of
 from anyshape.frontend.builder.functions import rsqrt, sqrt
-from anyshape.frontend.builder.movement import matrix_transpose, reshape
+from anyshape.frontend.builder.movement import matrix_transpose, moveaxis, reshape
 from anyshape.frontend.builder.source import iota
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
@@ -112,10 +113,25 @@ def batch_normalization(
     momentum: float = 0.9,
     training_mode: int = 0,
     spatial: int = 1,
+) -> tuple[Any, ...]:
+    """By what training has found, for each channel; while training, by the batch itself, and what
+    training has found then is given too."""
+    if not spatial:
+        raise active().refuse("batch norm of each place by itself", "export with spatial=1")
+    if not training_mode:
+        return (_batch_norm(x, scale, bias, mean, variance, epsilon),)
+    over = (0, *range(2, x.ndim))
+    own = red.mean(widened(x), over), red.var(widened(x), over)
+    kept = [
+        cast_to(widened(before) * momentum + now * (1 - momentum), before.dtype)
+        for before, now in zip((mean, variance), own, strict=True)
+    ]
+    return (_batch_norm(x, scale, bias, *own, epsilon), *kept)
+
+
+def _batch_norm(
+    x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, epsilon: float
 ) -> Tensor:
-    """By what training has found, for each channel."""
-    if training_mode or not spatial:
-        raise active().refuse("batch norm in training mode", "export the model for inference")
     factor = rsqrt(widened(variance) + epsilon) * widened(scale)
     shift = widened(bias) - widened(mean) * factor
     rank = max(x.ndim, 2)
@@ -145,6 +161,42 @@ def lp_normalization(call: Call, x: Tensor, *, axis: int = -1, p: int = 2) -> Te
     else:
         norm = sqrt(red.sum(ew.square(wide), axis, keepdims=True))
     return cast_to(ew.where(norm == 0, 0.0, wide / norm), x.dtype)
+
+
+@entry("LRN")
+def lrn(
+    call: Call,
+    x: Tensor,
+    *,
+    size: int,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+    bias: float = 1.0,
+) -> Tensor:
+    """By the squares of so many channels around each one."""
+    if x.ndim < 2 or size < 1:
+        raise call.invalid(f"has a size of {size} for {x.type}")
+    squares = moveaxis(ew.square(widened(x)), 1, -1)
+    before = (size - 1) // 2
+    along = pool.alongs(squares, 1, size, 1, 1, before, end=size - 1 - before)
+    total = red.sum(pool.windows_along(squares, along, 0), -1)
+    scale = ew.power(moveaxis(total, -1, 1) * (alpha / size) + bias, beta)
+    return cast_to(widened(x) / scale, x.dtype)
+
+
+@entry("GlobalLpPool")
+def global_lp_pool(call: Call, x: Tensor, *, p: int = 2) -> Tensor:
+    return lp_norm(x, p, lambda powers: red.sum(powers, tuple(range(2, x.ndim)), True))
+
+
+def lp_norm(x: Tensor, p: int, total: Callable[[Tensor], Tensor]) -> Tensor:
+    """The p-th root of a sum of p-th powers."""
+    sizes = ew.abs(widened(x))
+    if p == 1:
+        return cast_to(total(sizes), x.dtype)
+    if p == 2:
+        return cast_to(sqrt(total(ew.square(sizes))), x.dtype)
+    return cast_to(ew.power(total(ew.power(sizes, float(p))), 1.0 / p), x.dtype)
 
 
 @entry("GlobalAveragePool", "GlobalMaxPool")

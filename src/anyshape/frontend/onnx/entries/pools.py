@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from anyshape.frontend.builder import pool
-from anyshape.frontend.builder.convert import asarray
-from anyshape.frontend.builder.source import arange
+from anyshape.frontend.builder import reduce as red
+from anyshape.frontend.builder.assemble import pad
+from anyshape.frontend.builder.convert import as_index, asarray, size_value
+from anyshape.frontend.builder.scatter import scatter
+from anyshape.frontend.builder.source import arange, zeros
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
+from anyshape.frontend.imported.value_checks import check_indices
 from anyshape.frontend.onnx.calls import Call, entry
 from anyshape.frontend.onnx.entries.convolutions import Numbers, widths_of
+from anyshape.frontend.onnx.entries.layers import lp_norm
+from anyshape.frontend.onnx.numbers import sizes_of
 from anyshape.ir.types import i64
 from anyshape.sym import Dim, product
 
@@ -29,11 +37,73 @@ def max_pool(
     axes = _axes(call, x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     if not call.wants(1):
         return (pool.max_along(x, axes),)
-    if storage_order:
-        problem = "indices of a MaxPool in the order of columns"
-        raise active().refuse(problem, "use storage_order 0")
     found, places = pool.greatest_with_places(x, axes)
+    if storage_order:
+        places = _by_columns(places, x.shape[2:])
     return found, places + _begins(x, len(axes))
+
+
+def _by_columns(places: Tensor, sizes: Sequence[Dim]) -> Tensor:
+    """The same places, counted with the first axis as the one whose elements are next to each
+    other."""
+    found, rest = asarray(0, i64), places
+    strides = [product(sizes[:axis]) for axis in range(len(sizes))]
+    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+        here = size_value(size, i64)
+        found = found + rest % here * size_value(stride, i64)
+        rest = rest // here
+    return found
+
+
+@entry("MaxUnpool", since=9)
+def max_unpool(
+    call: Call,
+    x: Tensor,
+    places: Tensor,
+    output_shape: Tensor | None = None,
+    *,
+    kernel_shape: tuple[int, ...],
+    pads: tuple[int, ...] | None = None,
+    strides: tuple[int, ...] | None = None,
+) -> Tensor:
+    """Each element where MaxPool has found it, zeros elsewhere. Places are those in a tensor of the
+    size that the pool had, if no larger one is asked for."""
+    rank = x.ndim - 2
+    steps, cuts = strides or (1,) * rank, pads or (0,) * (2 * rank)
+    if rank < 1 or not len(kernel_shape) == len(steps) == len(cuts) // 2 == rank:
+        raise call.invalid(f"has windows {list(kernel_shape)} for {rank} spatial axes")
+    own = tuple(
+        (size - 1) * step + tap - cuts[n] - cuts[n + rank]
+        for n, (size, step, tap) in enumerate(zip(x.shape[2:], steps, kernel_shape, strict=True))
+    )
+    sizes = own if output_shape is None else sizes_of(output_shape)[2:]
+    whole = (*x.shape[:2], *own)
+    index = as_index(places).reshape(-1)
+    check_indices(call.op, index, product(whole), 0, from_end=False)
+    found = scatter(zeros((product(whole),), x.dtype), 0, index, x.reshape(-1)).reshape(whole)
+    widths = [(Dim.of(0), size - mine) for size, mine in zip(sizes, own, strict=True)]
+    return pad(found, [(0, 0), (0, 0), *widths])
+
+
+@entry("LpPool")
+def lp_pool(
+    call: Call,
+    x: Tensor,
+    *,
+    kernel_shape: tuple[int, ...],
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    dilations: tuple[int, ...] | None = None,
+    p: int = 2,
+    pads: tuple[int, ...] | None = None,
+    strides: tuple[int, ...] | None = None,
+) -> Tensor:
+    axes = _axes(call, x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+
+    def total(powers: Tensor) -> Tensor:
+        return red.sum(pool.windows_along(powers, axes, 0), pool.inner_axes(axes))
+
+    return lp_norm(x, p, total)
 
 
 def _begins(x: Tensor, rank: int) -> Tensor:

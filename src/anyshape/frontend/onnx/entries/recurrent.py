@@ -17,12 +17,13 @@ from anyshape.frontend.builder.compound import relu
 from anyshape.frontend.builder.control import scan
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.dot import matmul
-from anyshape.frontend.builder.functions import exp, expm1, log1p, sigmoid, tanh
+from anyshape.frontend.builder.functions import expm1, sigmoid, tanh
 from anyshape.frontend.builder.movement import matrix_transpose, moveaxis
 from anyshape.frontend.builder.source import arange, zeros
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.onnx.calls import Call, entry
+from anyshape.frontend.onnx.entries.activations import stable_softplus
 from anyshape.sym import Dim, Equal
 
 State = tuple[Tensor, ...]
@@ -36,10 +37,6 @@ Function = Callable[[Tensor], Tensor]
 
 def _softsign(x: Tensor) -> Tensor:
     return x / (1 + ew.abs(x))
-
-
-def _softplus(x: Tensor) -> Tensor:
-    return ew.maximum(x, 0.0) + log1p(exp(-ew.abs(x)))
 
 
 def _affine(x: Tensor, alpha: float, beta: float) -> Tensor:
@@ -68,7 +65,7 @@ def _elu(x: Tensor, alpha: float) -> Tensor:
 
 _ACTIVATIONS: dict[str, tuple[Callable[..., Tensor], tuple[float, ...]]] = {
     "relu": (relu, ()), "tanh": (tanh, ()), "sigmoid": (sigmoid, ()),
-    "softsign": (_softsign, ()), "softplus": (_softplus, ()), "affine": (_affine, (1.0, 0.0)),
+    "softsign": (_softsign, ()), "softplus": (stable_softplus, ()), "affine": (_affine, (1.0, 0.0)),
     "leakyrelu": (_leaky_relu, (0.01,)), "thresholdedrelu": (_thresholded_relu, (1.0,)),
     "scaledtanh": (_scaled_tanh, (1.0, 1.0)), "hardsigmoid": (_hard_sigmoid, (0.2, 0.5)),
     "elu": (_elu, (1.0,)),
