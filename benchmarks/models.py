@@ -1,10 +1,10 @@
-"""Whole models, as people have them: MiniLM, GPT-2 small, a layer of experts.
+"""Whole models, as people have them: MiniLM, GPT-2 small, a layer of experts, ONNX files.
 
     python -m benchmarks.models [--quick] [--only TEXT] [--without ENGINE ...]
 
-Two threads. Each engine captures the same module of torch. Times are sums of quickest calls, in
-milliseconds. A goal is a multiple of the best peer's time; where the machine itself is the limit,
-1.2 of the roofline will do.
+Two threads. Each engine captures the same module of torch, or reads the same file. Times are sums
+of quickest calls, in milliseconds. A goal is a multiple of the best peer's time; where the machine
+itself is the limit, 1.2 of the roofline will do.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from benchmarks.harness.engines import EngineName
+from benchmarks.harness.file_engines import session_passes, session_seconds
 from benchmarks.harness.levels import level_1_seconds, level_2_seconds, passes
 from benchmarks.harness.model import Binding, Model
 from benchmarks.harness.process import in_fresh_process
@@ -22,6 +23,7 @@ from benchmarks.harness.report import Row, Table, at_most, microseconds, number
 from benchmarks.harness.session import Session
 from benchmarks.harness.turns import OURS, Case, Contender, Effort, Measured, race
 from benchmarks.workloads import Gpt2, Gpt2Steps, MiniLm, Moe
+from benchmarks.workloads.onnx_files import PACKAGED
 
 ENGINES: tuple[EngineName, ...] = (
     "anyshape", "torch", "torch.compile", "onnxruntime", "openvino",
@@ -59,9 +61,14 @@ def _sizes(binding: Binding) -> str:
     return "×".join(map(str, binding.values()))
 
 
-def sums(session: Session, title: str, entries: Sequence[Entry]) -> None:
+def sums(
+    session: Session,
+    title: str,
+    entries: Sequence[Entry],
+    among: Sequence[EngineName] = ENGINES,
+) -> None:
     """A table with one row for each entry."""
-    engines = session.taking_part(ENGINES)
+    engines = session.taking_part(among)
     measured = [session.measure(title, e.cases(engines), e.effort) for e in entries]
     session.roofline(THREADS)
     rows = [sum_row(session, e, m, engines) for e, m in zip(entries, measured, strict=True)]
@@ -184,12 +191,66 @@ def expert_rows(measured: Measured) -> tuple[Row, Row]:
     )  # fmt: skip
 
 
+# --- ONNX files -----------------------------------------------------------------------------------
+
+FILE_ENGINES: tuple[EngineName, ...] = ("anyshape", "onnxruntime", "openvino")
+WARM_LIMIT, COLD_LIMIT = 1.5, 8
+
+
+def _file_shapes() -> Mapping[str, tuple[Binding, ...]]:
+    """Pages, lines of text, and batches of them."""
+    rng = np.random.default_rng(5)
+    widths = [int(width) for width in rng.integers(16, 640, 12)]
+    pages = [tuple(int(each) for each in 32 * rng.integers(5, 24, 2)) for _ in range(4)]
+    return {
+        "detection": tuple({"batch": 1, "height": h, "width": w} for h, w in pages),
+        "recognition": tuple({"batch": 1 + n % 3, "width": w} for n, w in enumerate(widths)),
+        "direction": tuple({"batch": batch} for batch in (1, 2, 6)),
+        "magika": tuple({"batch": batch} for batch in (1, 3, 8)),
+    }
+
+
+_FILE_LIMITS = {"detection": 0.9, "recognition": 0.9, "direction": 0.9, "magika": 0.6}
+
+
+def onnx_files(session: Session, title: str) -> None:
+    """Real models as they are deployed, all shapes known to everybody."""
+    shapes = _file_shapes()
+    entries = [
+        Entry(name, PACKAGED[name], shapes[name], limit, MANY_SHAPES)
+        for name, limit in _FILE_LIMITS.items()
+        if PACKAGED[name].path is not None
+    ]
+    sums(session, title, entries, FILE_ENGINES)
+
+
+def onnx_sessions(session: Session, title: str) -> None:
+    """Sessions, and shapes that were never seen: seconds, then a pass of new shapes ÷ the next."""
+    rows: list[Row] = []
+    for name, model in PACKAGED.items():
+        if model.path is None:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            cold, warm = (in_fresh_process(session_seconds, model, folder) for _ in range(2))
+        rows.append(Row(f"{name}, cold", (), number(cold), f"≤ {COLD_LIMIT}",
+                        at_most(cold, COLD_LIMIT)))  # fmt: skip
+        rows.append(Row(f"{name}, kernels cached", (), number(warm), f"≤ {WARM_LIMIT}",
+                        at_most(warm, WARM_LIMIT)))  # fmt: skip
+        shapes = _file_shapes()[name]
+        first, second = in_fresh_process(session_passes, "anyshape", model, shapes, THREADS)
+        rows.append(Row(f"{name}, first pass ÷ second", (), number(first / second, 3), "≤ 1.02",
+                        at_most(first / second, 1.02)))  # fmt: skip
+    session.show(Table(title, (), tuple(rows), "figure"))
+
+
 TABLES: Mapping[str, Callable[[Session, str], None]] = {
     "MiniLM over 60 shapes, ms": minilm,
     "MiniLM, shapes never seen": new_shapes,
     "MiniLM, level 1 after the import": compiling,
     "GPT-2 small, ms": gpt2,
     "experts of a Mixtral layer, 8 of them active, µs": experts,
+    "ONNX files over random shapes, ms": onnx_files,
+    "ONNX files, sessions": onnx_sessions,
 }
 
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from benchmarks.harness.model import Array, Model, TorchModel, WrittenModel
+from benchmarks.harness.model import Array, FileModel, Model, TorchModel, WrittenModel
 
 # ruff: noqa: PLC0415 - see above
 
@@ -219,6 +219,12 @@ def build(name: EngineName, model: Model, threads: int) -> Engine:
         if name not in MODULES:
             raise TypeError(f"{model} is not written for {name}")
         return MODULES[name](model, threads)
+    if isinstance(model, FileModel):
+        from benchmarks.harness.file_engines import FILES
+
+        if name not in FILES:
+            raise TypeError(f"{model} is no model of {name}")
+        return FILES[name](model, threads)
     assert isinstance(model, WrittenModel), model
     return WRITTEN[name](model, threads)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -91,6 +92,24 @@ class WrittenModel(Model):
             rng.standard_normal([size(dim, binding) for dim in shape], np.float32)
             for shape in self.signature.values()
         )
+
+
+class FileModel(Model):
+    """An ONNX file that exists; engines read it themselves."""
+
+    @property
+    @abstractmethod
+    def path(self) -> Path | None:
+        """None if it is not installed."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """Of its inputs."""
+
+    def content(self) -> bytes:
+        assert self.path is not None, f"{self} is not installed"
+        return self.path.read_bytes()
 
 
 class TorchModel(Model):
