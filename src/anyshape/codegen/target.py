@@ -99,6 +99,7 @@ class Host(NamedTuple):
 
     isa: str  # its best instruction set
     cpu: str  # identifies it: equal where the same code suits
+    byte_products: bool = False  # whether it has VNNI in its best instruction set
 
 
 class Target(Protocol):

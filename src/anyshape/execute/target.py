@@ -20,4 +20,5 @@ def target_for(options: Options | None = None) -> Target:
 
 
 def _host() -> Host:
-    return Host(machine().vector_isa, cpu_identity())
+    found = machine()
+    return Host(found.vector_isa, cpu_identity(), found.byte_products)

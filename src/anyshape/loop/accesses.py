@@ -79,6 +79,7 @@ def _walk(
                 found.matrices |= {lhs.buffer.name, rhs.buffer.name}
             case Prepare(_, inside):  # other tasks read the same
                 found.matrices |= {buffer.name for buffer, _ in accesses(inside)}
+                found.matrices |= {s.source.buffer.name for s in inside if isinstance(s, Copy)}
             case Store(buffer, index, _):
                 found.stores.append(Access(buffer.name, buffer.offset(index), here, loops))
                 found.loads += _loads(statement, here, loops)[1:]  # the first is the store itself

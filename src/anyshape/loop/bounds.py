@@ -19,6 +19,7 @@ from anyshape.sym import (
     Predicate,
     Prover,
     Symbol,
+    ceildiv,
     maximum,
     minimum,
     product,
@@ -37,9 +38,10 @@ def bounds_of(statement: Copy | Multiply, prover: Prover) -> tuple[Predicate, ..
     match statement:
         case Copy(target, source, rows, columns):
             stores, loads = (target, rows, columns), ((source, rows, columns),)
-        case Multiply(tile, lhs, rhs, rows, columns, depth, padded, _):
-            read = tile.shape[1] if padded else columns
-            stores, loads = (tile, rows, columns), ((lhs, rows, depth), (rhs, depth, read))
+        case Multiply(tile, lhs, rhs, rows, columns, depth, padded):
+            read = (tile.shape[1] if padded else columns) * statement.group
+            steps = ceildiv(depth, statement.group)
+            stores, loads = (tile, rows, columns), ((lhs, rows, depth), (rhs, steps, read))
     found = [*_room(*stores), *(test for load in loads for test in _inside(*load, prover))]
     return tuple(dict.fromkeys(found))
 

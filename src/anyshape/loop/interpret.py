@@ -122,7 +122,7 @@ class _Frame:
         )
         dtype, tile = product.tile.dtype, self.memory[product.tile.name]
         lhs = self._elements(product.lhs, rows, depth)
-        rhs = self._elements(product.rhs, depth, columns)
+        rhs = self._rhs(product, depth, columns)
         _check_inside(product.tile.name, np.array([rows, columns]), np.array(tile.shape) + 1)
         for i, j in np.ndindex(rows, columns):
             total = tile[i, j] if product.added else self.value(Literal.of(0, dtype))
@@ -130,6 +130,12 @@ class _Frame:
                 factors = [_apply("cast", (factor,), dtype) for factor in (x, w)]
                 total = _apply("add", (total, _apply("mul", factors, dtype)), dtype)
             tile[i, j] = total
+
+    def _rhs(self, product: Multiply, depth: int, columns: int) -> Array:
+        group = product.group
+        stored = self._elements(product.rhs, -(-depth // group), columns * group)
+        apart = stored.reshape(-1, columns, group).transpose(0, 2, 1)
+        return apart.reshape(-1, columns)[:depth]
 
     def _elements(self, matrix: Matrix, rows: int, columns: int) -> Array:
         """The matrix; each of its elements must exist along each axis of its memory."""

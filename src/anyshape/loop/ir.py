@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from anyshape.ir.opdef import lookup
-from anyshape.ir.types import DType, Shape, bool_, i64
+from anyshape.ir.types import DType, Shape, bool_, i8, i16, i64, u8
 from anyshape.sym import Dim, Predicate, Symbol, ceildiv, product
 
 Index = tuple[Dim, ...]
@@ -284,6 +284,10 @@ class Multiply:
     for which the columns of rhs have to be next to each other. What is `ahead` elements behind each
     row of rhs is likely to be multiplied soon, and may be fetched into a cache; nothing needs to be
     there.
+
+    A product of small integers may have `group` steps of k lie together in rhs, which is padded
+    then: rhs[k, j] is the element `j * group + k % group` of row `k // group` of the matrix, and
+    lhs is a run along k. What groups have beyond the depth is multiplied by any number, so it is 0.
     """
 
     tile: Buffer
@@ -295,10 +299,15 @@ class Multiply:
     padded: bool = False
     added: bool = False
     ahead: int = 0
+    group: int = 1
 
     @property
     def dims(self) -> tuple[Dim, ...]:
         return (*self.lhs.dims, *self.rhs.dims, self.rows, self.columns, self.depth)
+
+
+GROUPED = frozenset({(u8, i8, 4), (i16, i8, 2), (i16, u8, 2)})
+"""Dtypes of lhs and rhs, and the group, of products whose sums of a group are exact in 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)

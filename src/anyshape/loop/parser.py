@@ -245,17 +245,22 @@ class _Parser(ScalarParser):
             self.cursor.expect("@", "only products are added to what scratch holds")
         rhs = self._matrix()
         padded = self.cursor.accept("padded") is not None
+        group = self._number("groups are a number of steps", "'groups 4'", "groups") or 1
         self.cursor.expect("over")
         sizes = rows, columns, read_dim(self.cursor)
-        ahead = self._ahead() if self.cursor.accept("ahead") else 0
-        return Multiply(target, lhs, rhs, *sizes, padded, added, ahead)
+        problem = "what is fetched is a number of elements ahead"
+        ahead = self._number(problem, "'ahead 64'", "ahead")
+        return Multiply(target, lhs, rhs, *sizes, padded, added, ahead, group)
 
-    def _ahead(self) -> int:
+    def _number(self, problem: str, hint: str, word: str) -> int:
+        """What follows a word, 0 where it is not said."""
+        if not self.cursor.accept(word):
+            return 0
         start = self.cursor.peek()
-        elements = read_dim(self.cursor).constant
-        if elements is None:
-            self.cursor.fail("what is fetched is a number of elements ahead", "'ahead 64'", start)
-        return elements
+        number = read_dim(self.cursor).constant
+        if number is None:
+            self.cursor.fail(problem, hint, start)
+        return number
 
     def _matrix(self) -> Matrix:
         start = self.cursor.peek()

@@ -109,8 +109,9 @@ def _lines(statement: Statement) -> Iterator[str]:
             yield from _for_lines(statement)
         case Copy(target, source, rows, columns):
             yield f"{_corner(target, rows, columns)} = {_matrix(source)}"
-        case Multiply(tile, lhs, rhs, rows, columns, depth, padded, added, ahead):
+        case Multiply(tile, lhs, rhs, rows, columns, depth, padded, added, ahead, group):
             product = f"{_matrix(lhs)} @ {_matrix(rhs)}{' padded' if padded else ''}"
+            product += f" groups {group}" if group > 1 else ""
             sign, fetched = "+=" if added else "=", f" ahead {ahead}" if ahead else ""
             yield f"{_corner(tile, rows, columns)} {sign} {product} over {depth}{fetched}"
         case Prepare(keys, body):

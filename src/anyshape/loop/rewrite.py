@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from anyshape.loop.ir import (
@@ -48,10 +49,11 @@ def map_statement(statement: Statement, dims: Mapping[Symbol, Dim], access: Acce
         case Copy(target, source, rows, columns):
             sizes = (dim.substitute(dims) for dim in (rows, columns))
             return Copy(target, source.substitute(dims), *sizes)
-        case Multiply(tile, lhs, rhs, rows, columns, depth, padded, added, ahead):
-            sides = lhs.substitute(dims), rhs.substitute(dims)
-            sizes = (dim.substitute(dims) for dim in (rows, columns, depth))
-            return Multiply(tile, *sides, *sizes, padded=padded, added=added, ahead=ahead)
+        case Multiply(_, lhs, rhs):
+            sides = {"lhs": lhs.substitute(dims), "rhs": rhs.substitute(dims)}
+            sizes = ("rows", "columns", "depth")
+            new = {name: getattr(statement, name).substitute(dims) for name in sizes}
+            return replace(statement, **sides, **new)
         case Prepare(keys, body):
             return Prepare(keys, tuple(map_statement(item, dims, access) for item in body))
         case _:

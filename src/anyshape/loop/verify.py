@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from anyshape.base.errors import VerifyError
+from anyshape.ir.types import i32
 from anyshape.loop.bounds import bounds_of, ends_of, limits_of, work_of
 from anyshape.loop.ir import (
     COLUMN,
+    GROUPED,
     ROW,
     Apply,
     Bind,
@@ -208,7 +210,19 @@ class _Around:
             raise VerifyError(f"matrix '{product.rhs.buffer.name}'", "has columns apart")
         if product.rhs.strides[1] != 1 and product.added:
             raise VerifyError(f"tile '{product.tile.name}'", "is added to by columns apart")
+        if product.group > 1:
+            self._groups(product)
         self._bounds(product)
+
+    def _groups(self, product: Multiply) -> None:
+        matrix = f"matrix '{product.rhs.buffer.name}'"
+        if not product.padded or product.rhs.strides[1] != 1:
+            raise VerifyError(matrix, "has groups of k, but no whole panels")
+        if product.lhs.strides[1] != 1:
+            raise VerifyError(matrix, "has groups of k, but those of lhs are apart")
+        sides = product.lhs.buffer.dtype, product.rhs.buffer.dtype
+        if product.tile.dtype is not i32 or (*sides, product.group) not in GROUPED:
+            raise VerifyError(matrix, f"has groups of {product.group} in {sides[0]} @ {sides[1]}")
 
     def _bounds(self, statement: Copy | Multiply) -> None:
         """An index whose range may be empty has any value there: nothing is known of it."""

@@ -4,12 +4,16 @@
 
 The last panel is filled up with zeros, which are multiplied but never stored. Where a result is
 made of several columns, far apart in the constant, a panel has a run of columns of each part.
+
+Products of small integers have groups of k together, the last one filled up with zeros:
+
+    packed[batch, panel, k // group, column * group + k % group]
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +32,7 @@ class Packing:
     free: tuple[int, ...]
     columns: int
     parts: int = 1
+    group: int = 1
 
     @property
     def run(self) -> int:
@@ -38,11 +43,14 @@ class Packing:
         """Of the packed form of an array of this shape."""
         sizes = (self.batch, self.depth, self.free)
         batch, depth, free = (math.prod(shape[axis] for axis in axes) for axes in sizes)
-        return batch, -(-(free // self.parts) // self.run), depth, self.columns
+        panels, groups = -(-(free // self.parts) // self.run), -(-depth // self.group)
+        return batch, panels, groups, self.columns * self.group
 
 
 def pack(array: Array, packing: Packing) -> Array:
     """The constant in panels, at the start of a cache line."""
+    if packing.group > 1:
+        return _grouped(pack(array, replace(packing, group=1)), packing)
     batch, panels, depth, columns = packing.shape(array.shape)
     packed = aligned_zeros((batch, panels, depth, columns), array.dtype)
     order = (*packing.batch, *packing.depth, *packing.free)
@@ -57,8 +65,30 @@ def pack(array: Array, packing: Packing) -> Array:
     return packed
 
 
+def _grouped(plain: Array, packing: Packing) -> Array:
+    """Panels with groups of rows together."""
+    batch, panels, depth, columns = plain.shape
+    groups = -(-depth // packing.group)
+    found = aligned_zeros((batch, panels, groups, columns * packing.group), plain.dtype)
+    apart = found.reshape(batch, panels, groups, columns, packing.group)
+    for step in range(packing.group):
+        rows = plain[:, :, step :: packing.group]
+        apart[:, :, : rows.shape[2], :, step] = rows
+    return found
+
+
+def _ungrouped(packed: Array, packing: Packing, shape: tuple[int, ...]) -> Array:
+    batch, panels, groups, _ = packed.shape
+    apart = packed.reshape(batch, panels, groups, packing.columns, packing.group)
+    rows = apart.transpose(0, 1, 2, 4, 3).reshape(batch, panels, -1, packing.columns)
+    return rows[:, :, : math.prod(shape[axis] for axis in packing.depth)]
+
+
 def unpack(packed: Array, packing: Packing, shape: tuple[int, ...]) -> Array:
     """The constant of this shape, from its panels."""
+    if packing.group > 1:
+        plain = replace(packing, group=1)
+        return unpack(_ungrouped(packed, packing, shape), plain, shape)
     batch, panels, depth, _ = packed.shape
     order = (*packing.batch, *packing.depth, *packing.free)
     width = math.prod(shape[axis] for axis in packing.free) // packing.parts

@@ -25,7 +25,7 @@ from anyshape.sym import Dim, Facts, FactScope
 
 def is_looked_up(region: Region, param: int, packing: Packing) -> bool:
     """Whether a region does nothing with a parameter but take whole columns of its panels."""
-    if packing.parts > 1:
+    if packing.parts > 1 or packing.group > 1:
         return False  # they are not next to each other
     if any(node.op.has(Trait.CONTRACTION) for node in region.nodes()):
         return False  # kernels of products find their operands by themselves

@@ -49,7 +49,8 @@ class Caches:
 class Tiling:
     """Sizes that suit an instruction set and its caches. `block` is a multiple of `rows`.
 
-    `threads` are those that share the tasks.
+    `threads` are those that share the tasks. `group` are the steps of k that an instruction for
+    products of small integers takes at once: 4 of bytes, or 2 of 16 bits.
     """
 
     rows: int
@@ -57,6 +58,7 @@ class Tiling:
     vector_bytes: int
     block: int = 96
     threads: int = 1
+    group: int = 2
     caches: Caches = Caches()
 
     def columns(self, total: DType) -> int:

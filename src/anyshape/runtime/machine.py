@@ -19,7 +19,7 @@ class Machine:
 
     `cpus` is the number of threads worth running: the smaller of `affinity_cpus` (the scheduler's
     mask of the calling thread) and `cpu_quota` rounded up (CPUs' worth of time that the cgroups
-    grant; None if unlimited).
+    grant; None if unlimited). `byte_products` says whether the CPU has VNNI in its `vector_isa`.
     """
 
     cpus: int
@@ -30,6 +30,7 @@ class Machine:
     l3_bytes: int
     cache_line_bytes: int
     vector_isa: VectorIsa
+    byte_products: bool
 
 
 def machine() -> Machine:
@@ -44,6 +45,7 @@ def machine() -> Machine:
         l3_bytes=native.l3_bytes,
         cache_line_bytes=native.cache_line_bytes,
         vector_isa=native.vector_isa,
+        byte_products=native.byte_products,
     )
 
 

@@ -8,7 +8,7 @@ call into the C library, which kernels must not make; `software` names these int
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -30,15 +30,17 @@ class InstructionSet:
     masked_bits: frozenset[int] = frozenset()
     needs_fence: bool = True  # after streaming stores
     software: frozenset[str] = frozenset()
+    pair_products: bool = False  # two products of 16 bits, added in 32
+    byte_products: bool = False  # four products of unsigned and signed bytes, likewise
 
 
 _SOFTWARE: Final = frozenset(
     {FMA, EXTEND_HALF, TRUNCATE_TO_HALF, "llvm.ceil", "llvm.floor", "llvm.roundeven", "llvm.trunc"}
 )
 _ALL: Final = (
-    InstructionSet("avx512", 512, WIDE, frozenset({8, 16, 32, 64})),
-    InstructionSet("avx2", 256, NARROW, frozenset({32, 64})),
-    InstructionSet("sse2", 128, NARROWEST, software=_SOFTWARE),
+    InstructionSet("avx512", 512, WIDE, frozenset({8, 16, 32, 64}), pair_products=True),
+    InstructionSet("avx2", 256, NARROW, frozenset({32, 64}), pair_products=True),
+    InstructionSet("sse2", 128, NARROWEST, software=_SOFTWARE, pair_products=True),
     InstructionSet("neon", 128, Tiling(rows=6, vectors=4, vector_bytes=16), needs_fence=False),
     InstructionSet("scalar", 128, NARROWEST, needs_fence=False, software=_SOFTWARE),
 )
@@ -56,6 +58,11 @@ _EXECUTES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "scalar": ("scalar",),
     }
 )
+
+
+def with_byte_products(isa: InstructionSet) -> InstructionSet:
+    """The same on a CPU that has VNNI: groups of four bytes."""
+    return replace(isa, byte_products=True, tiling=replace(isa.tiling, group=4))
 
 
 def executed_with(best: str) -> tuple[str, ...]:

@@ -110,7 +110,9 @@ def _written(source: Source) -> Written:
 
 # --- choosing -------------------------------------------------------------------------------------
 
-_OF_ISA: Final = MappingProxyType({target.isa: target for target in NAMED_TARGETS.values()})
+_OF_ISA: Final = MappingProxyType(
+    {target.isa: target for target in NAMED_TARGETS.values() if not target.byte_products}
+)
 
 
 def native_target(host: Host, isa: str) -> NativeTarget:
@@ -121,7 +123,7 @@ def native_target(host: Host, isa: str) -> NativeTarget:
     """
     best, *lesser = executed_with(host.isa)
     if isa in ("", best):
-        return NativeTarget(host_target(host.cpu, best))
+        return NativeTarget(host_target(host.cpu, best, host.byte_products))
     if isa not in lesser:
         known = ", ".join((best, *lesser))
         raise OptionError("isa", isa, f"an instruction set that this CPU executes: {known}")

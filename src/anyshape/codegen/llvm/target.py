@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from anyshape.codegen.llvm.isa import INSTRUCTION_SETS, InstructionSet
+from anyshape.codegen.llvm.isa import INSTRUCTION_SETS, InstructionSet, with_byte_products
 from anyshape.lower.tiling import Tiling
 
 
@@ -32,10 +32,12 @@ class LlvmTarget:
     cpu: str = ""
     features: str = ""  # "+avx2,-avx512f"
     host: str = ""
+    byte_products: bool = False  # VNNI, which some CPUs of an instruction set have
 
     @property
     def instruction_set(self) -> InstructionSet:
-        return INSTRUCTION_SETS[self.isa]
+        plain = INSTRUCTION_SETS[self.isa]
+        return with_byte_products(plain) if self.byte_products else plain
 
     @property
     def tiling(self) -> Tiling:
@@ -43,9 +45,10 @@ class LlvmTarget:
         return self.instruction_set.tiling
 
 
-def host_target(cpu_identity: str, isa: str) -> LlvmTarget:
+def host_target(cpu_identity: str, isa: str, byte_products: bool = False) -> LlvmTarget:
     """The machine we run on: by what `anyshape.runtime` says of its CPU."""
-    return LlvmTarget(f"{os.uname().machine}-unknown-linux-gnu", isa, host=cpu_identity)
+    triple = f"{os.uname().machine}-unknown-linux-gnu"
+    return LlvmTarget(triple, isa, host=cpu_identity, byte_products=byte_products)
 
 
 _X86_64: Final = "x86_64-unknown-linux-gnu"
@@ -56,6 +59,12 @@ NAMED_TARGETS: Final = MappingProxyType(
         "x86-64-sse2": LlvmTarget(_X86_64, "sse2", "x86-64"),
         "x86-64-avx2": LlvmTarget(_X86_64, "avx2", "x86-64-v3"),
         "x86-64-avx512": LlvmTarget(_X86_64, "avx512", "x86-64-v4"),
+        "x86-64-avx512-vnni": LlvmTarget(
+            _X86_64, "avx512", "x86-64-v4", "+avx512vnni", byte_products=True
+        ),
+        "x86-64-avx2-vnni": LlvmTarget(
+            _X86_64, "avx2", "x86-64-v3", "+avxvnni", byte_products=True
+        ),
         "aarch64-neon": LlvmTarget(_AARCH64, "neon", "generic", "+neon"),
     }
 )

@@ -28,7 +28,7 @@ from anyshape.ir.node import Region
 from anyshape.loop import Buffer, Copy, Kernel, Matrix, Multiply, Prepare, Span, Statement
 from anyshape.loop.merge import flat_buffer
 from anyshape.lower.movement import linear
-from anyshape.sym import Dim, Facts, Symbol, product
+from anyshape.sym import Dim, Facts, Symbol, ceildiv, product
 
 Buffers = Mapping[str, Buffer]
 
@@ -50,10 +50,13 @@ def matrix_kernel(
         name = inputs[param_of(plan.form.columns)].name
         buffers[name] = flat(buffers[name], _stored_size(plan))
     copies, multiply = _product(plan, inputs, buffers)
+    prepared = around.before
+    if plan.shares_rows and not plan.form.rows_computed:
+        prepared, copies = tuple(copies), []
     tiles = (*copies, *plan.tiles.loop((multiply, *around.after)))
     if plan.run is not None:
         tiles = (plan.run.loop((*plan.parts_of_run, *tiles)),)
-    before = (Prepare(plan.keys, around.before),) if around.before else ()
+    before = (Prepare(plan.keys, prepared),) if prepared else ()
     body = (*plan.parts_of_task, *before, *tiles)
     scratch = filter(None, (plan.sums, plan.panel_copy, plan.block_copy))
     tasks = product(plan.extents)
@@ -81,7 +84,8 @@ def _product(
             copies.append(Copy(plan.panel_copy, source, plan.depth, plan.columns))
     padded = form.panels in (Panels.STORED, Panels.COPIED, Panels.COMPUTED)
     sizes = plan.tiles.rows, plan.multiplied, plan.depth
-    return copies, Multiply(plan.sums, lhs, rhs, *sizes, padded, ahead=plan.ahead)
+    product = Multiply(plan.sums, lhs, rhs, *sizes, padded, ahead=plan.ahead, group=plan.group)
+    return copies, product
 
 
 def _buffer_of(side: Side, inputs: Sequence[Buffer], buffers: Buffers) -> Buffer:
@@ -120,8 +124,10 @@ def _panel(plan: MatrixPlan, buffer: Buffer) -> Matrix:
 
 
 def stored_panel(plan: MatrixPlan, buffer: Buffer, batches: Dim, batch: Dim) -> Matrix:
-    """The panel of a task among those of a constant: [batches, panels, depth, width]."""
-    depth, width, zero, one = plan.form.depth, Dim.of(plan.width), Dim.of(0), Dim.of(1)
+    """The panel of a task among those of a constant: [batches, panels, depth, width], or groups of
+    the depth."""
+    depth, width = ceildiv(plan.form.depth, plan.group), Dim.of(plan.width * plan.group)
+    zero, one = Dim.of(0), Dim.of(1)
     panel = depth * width
     return Matrix(
         buffer,
@@ -152,4 +158,5 @@ def _stored_batches(plan: MatrixPlan) -> Dim:
 
 
 def _stored_size(plan: MatrixPlan) -> Dim:
-    return _stored_batches(plan) * plan.panels * plan.form.depth * plan.width
+    depth = ceildiv(plan.form.depth, plan.group)
+    return _stored_batches(plan) * plan.panels * depth * (plan.width * plan.group)

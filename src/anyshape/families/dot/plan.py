@@ -15,7 +15,7 @@ from anyshape.analysis.matrix_sides import Side
 from anyshape.families.dot.match import MatmulMatch, Panels
 from anyshape.families.dot.task_runs import RUN, RUNS, Run
 from anyshape.families.dot.tiles import Tiles
-from anyshape.ir.types import DType, Shape, f32, i32
+from anyshape.ir.types import DType, Shape, f32, i8, i16, i32, u8
 from anyshape.loop import Bind, Buffer, Number
 from anyshape.loop.ir import CACHE_LINE
 from anyshape.loop.printer import row_major
@@ -49,6 +49,35 @@ class MatrixPlan:
         return total_of(self.form.dot.result().tensor.dtype)
 
     @property
+    def group(self) -> int:
+        """Steps of k that lie together in panels: more than one for small integers (0059)."""
+        rows, columns = (
+            side.view.base.tensor.dtype for side in (self.form.rows, self.form.columns)
+        )
+        stored = self.form.panels is Panels.STORED and self.form.dot.op is DOT
+        if not stored or self.total is not i32 or columns not in (i8, u8):
+            return 1
+        if self.tiling.group == 4 and (rows, columns) == (u8, i8):
+            return 4
+        return 2 if rows in (u8, i8, i16) else 1
+
+    @property
+    def multiplied_rows(self) -> DType:
+        """The dtype in which micro-kernels read rows."""
+        return {1: self.total, 2: i16, 4: u8}[self.group]
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether tasks prepare a block of rows once and use it for a run of panels."""
+        return self.form.rows_computed or (self.group > 1 and self._converts_rows)
+
+    @property
+    def _converts_rows(self) -> bool:
+        """Whether micro-kernels read rows in another dtype, or groups of k that are apart."""
+        together = self.group == 1 or self.form.rows.is_run_of_depth
+        return self.form.rows.view.base.tensor.dtype != self.multiplied_rows or not together
+
+    @property
     def width(self) -> int:
         """Columns of a panel: fewer, in whole vectors, where halves of few columns would leave most
         of it empty."""
@@ -80,7 +109,7 @@ class MatrixPlan:
         the columns: what it reads and writes stays with it. Every thread reads all panels, so they
         must be few, and in memory. Grouped products have their panels for each group.
         """
-        if self.form.panels in (Panels.COPIED, Panels.COMPUTED) or self.form.rows_computed:
+        if self.form.panels in (Panels.COPIED, Panels.COMPUTED) or self.shares_rows:
             return False
         size = self._bytes_of_panels
         few = size is not None and size <= self.tiling.caches.panels
@@ -91,7 +120,11 @@ class MatrixPlan:
         """Of all panels of one product, if that is known."""
         columns = self.form.column_count * self.form.columns_for_each
         elements = (self.form.depth * columns).constant
-        return None if elements is None else elements * self.total.itemsize
+        return None if elements is None else elements * self._bytes_of_weight
+
+    @property
+    def _bytes_of_weight(self) -> int:
+        return self.total.itemsize if self.group == 1 else 1
 
     @property
     def ahead(self) -> int:
@@ -105,6 +138,8 @@ class MatrixPlan:
         size, depth, caches = self._bytes_of_panels, self.form.depth.constant, self.tiling.caches
         if size is None or depth is None or self.form.panels is not Panels.STORED:
             return 0
+        if self.group > 1:
+            return 0  # panels are a quarter as large, and as far away as they are
         step = self.width * self.total.itemsize
         fits = step <= CACHE_LINE and depth * step <= caches.panels
         is_far = size >= caches.far and self.form.dot.op is DOT
@@ -136,7 +171,7 @@ class MatrixPlan:
         """What a task goes through, if it computes an operand."""
         if self.form.panels is Panels.COMPUTED:
             return Run(BLOCK, self.blocks, product((*self.batches, self.panels)))
-        if self.form.rows_computed:
+        if self.shares_rows:
             return Run(PANEL, self.panels, product((*self.batches, self.blocks)))
         return None
 
@@ -281,17 +316,16 @@ class MatrixPlan:
     @property
     def block_copy(self) -> Buffer | None:
         """Where a task computes its rows, or copies them to: if their dtype is converted."""
-        stored = self.form.rows.view.base.tensor.dtype
-        if not self.form.rows_computed and stored == self.total:
+        if not self.form.rows_computed and not self._converts_rows:
             return None
         rows = minimum(self.block, self.form.row_count)
-        return scratch("block", self.total, (rows, self.most_depth))
+        return scratch("block", self.multiplied_rows, (rows, self.most_depth))
 
     def packing(self) -> Packing:
         """How a constant is to be stored."""
         side = self.form.columns
         batch, depth, free = (base_axes(side, axes) for axes in (side.batch, side.depth, side.free))
-        return Packing(batch, depth, free, self.width, self.form.columns_for_each)
+        return Packing(batch, depth, free, self.width, self.form.columns_for_each, self.group)
 
 
 COPIES_PAY_AFTER = 4

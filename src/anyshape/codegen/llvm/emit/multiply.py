@@ -9,10 +9,11 @@ summed along the depth.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from anyshape.codegen.llvm.emit.column_sums import ColumnSums
 from anyshape.codegen.llvm.emit.frame import Frame
+from anyshape.codegen.llvm.emit.grouped_tile import GroupedTile
 from anyshape.codegen.llvm.emit.index import scalar_index
 from anyshape.codegen.llvm.emit.intrinsics import element_address
 from anyshape.codegen.llvm.emit.register_tile import ARGUMENTS, UNDIVIDED, RegisterTile
@@ -20,6 +21,8 @@ from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
 from anyshape.codegen.llvm.emit.types import I64, memory_type, number, register_bits
 from anyshape.codegen.llvm.math.boundary import Function, Module, Value, internal_function, ir
 from anyshape.loop import Matrix, Multiply
+
+MicroKernel: TypeAlias = RegisterTile | GroupedTile
 
 
 class _Call(NamedTuple):
@@ -39,7 +42,7 @@ def write_multiply(frame: Frame, product: Multiply) -> None:
     if product.rhs.strides[1] != 1:
         _write_column_sums(frame, product)
         return
-    tile, scope = _largest(frame, product), frame.scope
+    tile, scope = _micro_kernel(frame, product), frame.scope
     call = _arguments(frame, product)
     rows, columns = (scalar_index(scope, dim) for dim in (product.rows, product.columns))
     width = tile.vectors * tile.lanes
@@ -49,11 +52,24 @@ def write_multiply(frame: Frame, product: Multiply) -> None:
     if product.padded:
         _write_padded(scope, tile, rows, call, columns)
         return
+    assert isinstance(tile, RegisterTile), "groups are padded"
     is_whole = scope.b.icmp_signed("==", columns, number(width))
     with when(scope, is_whole) as whole:
         _call(whole, tile, rows, call, columns)
     with when(scope, scope.b.icmp_signed("<", columns, number(width))) as part:
         _write_vectors(part, replace(tile, vectors=1, masked=True), rows, call, columns)
+
+
+def _micro_kernel(frame: Frame, product: Multiply) -> MicroKernel:
+    """For a whole tile."""
+    largest = _largest(frame, product)
+    if product.group == 1:
+        return largest
+    rest = product.depth % product.group
+    size = largest.rows, largest.vectors, largest.lanes, largest.pitch
+    dtypes = product.lhs.buffer.dtype, product.rhs.buffer.dtype
+    grouped = GroupedTile(*size, *dtypes, product.group, frame.unit.isa, whole=rest == 0)
+    return replace(grouped, added=product.added)
 
 
 def _largest(frame: Frame, product: Multiply) -> RegisterTile:
@@ -89,7 +105,7 @@ def _start(frame: Frame, matrix: Matrix) -> Value:
 
 
 def _write_padded(
-    scope: Scope, tile: RegisterTile, rows: Value, call: _Call, columns: Value
+    scope: Scope, tile: MicroKernel, rows: Value, call: _Call, columns: Value
 ) -> None:
     """One call of a micro-kernel that is as wide as need be, or up to twice as wide."""
     low, vectors = 0, 1
@@ -114,11 +130,11 @@ def _write_vectors(
         _call(body, tile, rows, moved, body.b.sub(columns, first))
 
 
-def _call(scope: Scope, tile: RegisterTile, rows: Value, call: _Call, columns: Value) -> None:
+def _call(scope: Scope, tile: MicroKernel, rows: Value, call: _Call, columns: Value) -> None:
     scope.b.call(_any_rows(scope.b.module, tile), [rows, *call, columns])
 
 
-def _any_rows(module: Module, largest: RegisterTile) -> Function:
+def _any_rows(module: Module, largest: MicroKernel) -> Function:
     """A function that calls the micro-kernel for the number of rows it is given first."""
     name = f"any_{largest.name}"
     if name in module.globals:

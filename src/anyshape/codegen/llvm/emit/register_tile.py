@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from anyshape.codegen.llvm.emit.convert import cast, from_memory
 from anyshape.codegen.llvm.emit.intrinsics import (
@@ -57,6 +57,25 @@ UNDIVIDED = 1024
 DEPTH_OF_BLOCK = 192
 """Terms of a running sum in longer sums: of one sign, they lose no more than in BLAS libraries.
 Storing and adding up the tile once in so many steps costs one percent."""
+
+
+class SumTile(Protocol):
+    """What micro-kernels have in common: the sums that they leave."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def vectors(self) -> int: ...
+
+    @property
+    def lanes(self) -> int: ...
+
+    @property
+    def pitch(self) -> int: ...
+
+    @property
+    def total(self) -> DType: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +123,7 @@ def _write(tile: RegisterTile, module: Module) -> Function:
     if tile.deep:
         _Ending(function, step, entry, first).write(done, begun, sums)
     else:
-        write = _add if tile.added else _store
+        write = add_sums if tile.added else store_sums
         write(tile, done, function.args[5], sums)
         done.ret_void()
     return function
@@ -228,8 +247,8 @@ class _Ending:
             self._block, ("store", "add", "next", "again", "end")
         )
         done.cbranch(is_first, store.block, add.block)
-        first = _add if self.step.tile.added else _store
-        for write, b in ((first, store), (_add, add)):
+        first = add_sums if self.step.tile.added else store_sums
+        for write, b in ((first, store), (add_sums, add)):
             write(self.step.tile, b, target, sums)
             b.branch(following.block)
         following.cbranch(following.icmp_signed("<", stop, depth), again.block, end.block)
@@ -249,18 +268,18 @@ class _Ending:
         b.branch(begun.k.parent)
 
 
-def _store(tile: RegisterTile, b: Builder, base: Value, totals: list[Value]) -> None:
+def store_sums(tile: SumTile, b: Builder, base: Value, totals: list[Value]) -> None:
     for total, address in zip(totals, _addresses(tile, b, base), strict=True):
         b.store(total, address, align=tile.total.itemsize)
 
 
-def _add(tile: RegisterTile, b: Builder, base: Value, totals: list[Value]) -> None:
+def add_sums(tile: SumTile, b: Builder, base: Value, totals: list[Value]) -> None:
     align, plus = tile.total.itemsize, b.fadd if tile.total.is_float else b.add
     for total, address in zip(totals, _addresses(tile, b, base), strict=True):
         b.store(plus(b.load(address, typ=total.type, align=align), total), address, align=align)
 
 
-def _addresses(tile: RegisterTile, b: Builder, base: Value) -> Iterator[Value]:
+def _addresses(tile: SumTile, b: Builder, base: Value) -> Iterator[Value]:
     """Of the vectors of the tile, row by row."""
     element = register_type(tile.total)
     for row in range(tile.rows):

@@ -86,7 +86,8 @@ NB_MODULE(_native, module) {
         .def_prop_ro("l2_bytes", [](const Machine& m) { return m.caches.l2; })
         .def_prop_ro("l3_bytes", [](const Machine& m) { return m.caches.l3; })
         .def_prop_ro("cache_line_bytes", [](const Machine& m) { return m.caches.line; })
-        .def_prop_ro("vector_isa", [](const Machine& m) { return name_of(m.vector_isa); });
+        .def_prop_ro("vector_isa", [](const Machine& m) { return name_of(m.vector_isa); })
+        .def_ro("byte_products", &Machine::byte_products);
     module.def("machine", &anyshape::read_machine);
     module.def("cpu_identity", &anyshape::cpu_identity);
     module.def(

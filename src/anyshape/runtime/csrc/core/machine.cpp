@@ -163,6 +163,18 @@ VectorIsa vector_isa() noexcept {
 #endif
 }
 
+bool byte_products() noexcept {
+#if defined(__x86_64__)
+    switch (vector_isa()) {
+        case VectorIsa::avx512: return __builtin_cpu_supports("avx512vnni");
+        case VectorIsa::avx2: return __builtin_cpu_supports("avxvnni");
+        default: return false;
+    }
+#else
+    return false;
+#endif
+}
+
 const char* name_of(VectorIsa isa) noexcept {
     switch (isa) {
         case VectorIsa::avx512: return "avx512";
@@ -181,6 +193,7 @@ Machine read_machine() {
     machine.cpus = allowed_cpus(machine.affinity_cpus, machine.cpu_quota);
     machine.caches = with_sysconf(sysfs_cache_sizes("/"));
     machine.vector_isa = vector_isa();
+    machine.byte_products = byte_products();
     return machine;
 }
 

@@ -34,6 +34,7 @@ struct Machine {
     std::optional<double> cpu_quota;  // CPUs' worth of time the cgroups grant; nothing = unlimited
     CacheSizes caches;
     VectorIsa vector_isa = VectorIsa::scalar;
+    bool byte_products = false;  // VNNI in that instruction set
 };
 
 // CPUs in the calling thread's affinity mask; at least 1.
@@ -50,6 +51,9 @@ int allowed_cpus(int affinity_cpus, std::optional<double> cpu_quota) noexcept;
 CacheSizes sysfs_cache_sizes(const std::filesystem::path& root);
 
 VectorIsa vector_isa() noexcept;
+
+// Whether four products of bytes are one instruction (VNNI) in the encoding of vector_isa().
+bool byte_products() noexcept;
 
 const char* name_of(VectorIsa isa) noexcept;
 
