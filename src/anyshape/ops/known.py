@@ -59,6 +59,7 @@ SEGMENT: Final = kernel.segment
 SLICE: Final = movement.slice_
 SORT_PARTS: Final = sort.sort_parts
 STAGED: Final = parts.staged
+SUB: Final = elementwise.sub
 SUM: Final = reduce.sum_
 TAKE_ALONG: Final = indexing.take_along
 TOKEN: Final = random.token

@@ -24,8 +24,8 @@ from anyshape.ir.literal import INLINE_LIMIT
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
 from anyshape.ir.rewrite import Decision, DecisionLog, Rebuilder, rebuild_graph
-from anyshape.ir.types import TOKEN, Array, TensorType
-from anyshape.ops.known import BROADCAST, CONSTANT, IOTA
+from anyshape.ir.types import TOKEN, Array, TensorType, i8, i32, u8
+from anyshape.ops.known import BROADCAST, CAST, CONSTANT, IOTA
 from anyshape.passes.infra import PassContext
 from anyshape.sym import Dim, Facts
 
@@ -111,7 +111,7 @@ class _Folder(Rebuilder):
         if value not in self.arrays or node.op is CONSTANT:
             return value
         array = self.arrays[value]
-        if node.op in _GENERATORS and array.size > INLINE_LIMIT:
+        if array.size > INLINE_LIMIT and (node.op in _GENERATORS or _widens_bytes(node)):
             operands = tuple(self._settled(operand, builder) for operand in node.operands)
             return super().rebuilt(node, operands, builder).result(value.index)
         self._record(True, f"it is constant: {value.type}", node, builder)
@@ -120,6 +120,14 @@ class _Folder(Rebuilder):
     def _record(self, taken: bool, why: str, node: Node, builder: Builder) -> None:
         place = builder.locations.of(node)
         self.log.record(Decision("fold", taken, why, node, place))
+
+
+def _widens_bytes(node: Node) -> bool:
+    """Kernels read bytes as wider integers: a constant of these would be four times as large, and
+    no product of bytes."""
+    if node.op is not CAST or node.result().tensor.dtype is not i32:
+        return False
+    return node.operands[0].tensor.dtype in (i8, u8)
 
 
 def _param(index: int, value: Value) -> Value:

@@ -30,6 +30,7 @@ from anyshape.passes.long_tasks import LongTasks
 from anyshape.passes.loop_invariants import LoopInvariants
 from anyshape.passes.narrowing import Narrowing
 from anyshape.passes.own_results import OwnResults
+from anyshape.passes.quantized_products import QuantizedProducts
 from anyshape.passes.recognise_attention import RecogniseAttention
 from anyshape.passes.refine import Refine
 from anyshape.passes.refine_regions import RefineRegions
@@ -70,6 +71,7 @@ SIMPLIFY: Final[tuple[Pass, ...]] = (
 
 PASSES: Final[tuple[Pass, ...]] = (
     Refine(),  # first: whoever compares sizes sees one dim for each
+    QuantizedProducts(),  # before weights are folded: those of bytes stay bytes
     Expand(),  # then: what no kernel takes whole becomes primitives
     *SIMPLIFY,
     ChannelsLast(),  # behind the laws of transposes, and before whoever looks at sums or products
