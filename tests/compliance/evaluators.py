@@ -87,9 +87,7 @@ def stepwise(graph: Graph) -> Executable:
     native = compiled(graph)
     if not isinstance(native.executor, NativeExecutor):
         return compile_graph(graph, executor="stepwise")
-    return Executable(
-        native.source, native.graph, native.reports, StepwiseExecutor(native.executor)
-    )
+    return Executable(native.notes, StepwiseExecutor(native.executor))
 
 
 ON_THE_HOST = frozenset({"token", "entropy", "staged", "torch_call", "torch_effect"})

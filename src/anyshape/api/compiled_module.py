@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from os import PathLike
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -21,10 +22,11 @@ from anyshape.api.call_errors import in_words_of_call
 from anyshape.api.graph_calls import graph_arrays, passes_on, returned_leaves
 from anyshape.api.layouts import refuse_layouts
 from anyshape.api.overlaps import refuse_overlaps
+from anyshape.api.record_model import model_record
 from anyshape.api.transformers_caches import Caches
 from anyshape.base.errors import DimMismatchError, InputError
 from anyshape.base.fork_lock import call_lock
-from anyshape.base.not_pickled import NotPickled
+from anyshape.base.pickled import from_saved
 from anyshape.execute import (
     BackgroundSpecialization,
     BranchedExecutable,
@@ -35,16 +37,18 @@ from anyshape.execute import (
     Specialization,
     StepRun,
 )
+from anyshape.execute.record_graph import file_parts
 from anyshape.execute.tensors import as_numpy
 from anyshape.frontend.builder.pytree import unflatten
 from anyshape.frontend.imported.program import ImportedModel, ImportedProgram
 from anyshape.ir.types import Array
 from anyshape.observe.explain import Explanation
 from anyshape.runtime.program import Metrics
+from anyshape.saved.container import Blobs, Bytes, write_file
 from anyshape.sym import Axis
 
 
-class CompiledModule(NotPickled):
+class CompiledModule:
     """A model that was compiled once and runs at any shape. See `anyshape.compile`.
 
     Calls take what the model takes, in the same containers, and give what it gives. Results are
@@ -109,6 +113,24 @@ class CompiledModule(NotPickled):
 
     def __deepcopy__(self, memo: object) -> CompiledModule:
         return self.__copy__()
+
+    # --- files --------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes a file that `anyshape.load` runs without compiling, with the state as it is. What
+        no file can hold is refused by name. See `Executable.save`."""
+        write_file(path, self.saved())
+
+    def saved(self) -> list[Bytes]:
+        """The parts of that file."""
+        blobs, state = Blobs(), self.state
+        executable = self._executable.record(blobs)
+        record = model_record(self._model, executable, state, blobs)
+        return file_parts(record, blobs, self._executable.isa)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as that file."""
+        return from_saved, (b"".join(self.saved()),)
 
     # --- inside -------------------------------------------------------------------------------
 

@@ -40,3 +40,10 @@ class lazy_property(Generic[Owner, T]):  # noqa: N801 - reads like `property`
     if TYPE_CHECKING:  # assigned like any attribute, since nothing here catches it
 
         def __set__(self, instance: Owner, value: T) -> None: ...
+
+
+if TYPE_CHECKING:
+    lazy_read_only = property
+else:
+    lazy_read_only = lazy_property
+"""The same where an interface asks for a property: nobody assigns it."""

@@ -19,10 +19,13 @@ from typing import Any
 from numpy import ndarray
 
 from anyshape.base.errors import AnyshapeError, RefusedCaseError, UncapturedCaseError
-from anyshape.execute.cases import Cases, Selector
+from anyshape.execute.cases import Cases, NativeSelector, Selector
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import ExecutableMemory, Out, Steps, memory_together
 from anyshape.execute.kernel_view import KernelView
+from anyshape.execute.link import LinkedConstant
+from anyshape.execute.notes import CompiledNotes, GraphNotes
+from anyshape.execute.record_program import facts_text, place_record, selector_record, sizes_record
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_torch, is_torch, readable, shape_of
 from anyshape.ir.rewrite import Decision
@@ -31,21 +34,26 @@ from anyshape.observe.explain import Explanation, KernelSummary
 from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
-from anyshape.sym import Symbol
+from anyshape.saved.container import Blobs
+from anyshape.saved.records import CaseRecord, CasesRecord
+from anyshape.sym import Facts, Symbol
 
 
 class BranchExecutor:
     """The executors of several programs. The first cases are theirs, in order; the others have no
     program."""
 
-    def __init__(self, cases: Cases, executables: Sequence[Executable], select: Selector) -> None:
+    def __init__(
+        self, cases: Cases, executables: Sequence[Executable], selector: NativeSelector | None
+    ) -> None:
         first = executables[0]
         self.cases = cases
         self.executables = tuple(executables)
-        self.select = select
+        self.selector = selector
+        self.select: Selector = selector.program.first_word if selector else cases.number_of
         self.capabilities = first.capabilities
         self.threads = first.executor.threads
-        self._name = first.source.name
+        self._name = first.notes.name
         self._runs = tuple(executable.run_checked for executable in executables)
 
     def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
@@ -67,7 +75,7 @@ class BranchExecutor:
         if limits is UNLIMITED and out is None:
             return self.run(arrays)
         taken = self.taken_by(arrays)
-        own = [*out, None] if out is not None and taken.source.checks else out
+        own = [*out, None] if out is not None and taken.notes.checks else out
         try:
             return taken.checked(taken.executor.run_within(arrays, limits, own), arrays)
         except RuntimeFailure as failure:
@@ -158,6 +166,23 @@ class BranchExecutor:
         every = (astuple(each.executor.kernel_summary()) for each in self.executables)
         return KernelSummary(*map(sum, zip(*every, strict=True)))
 
+    @property
+    def constants(self) -> Sequence[LinkedConstant]:
+        return [constant for each in self.executables for constant in each.executor.constants]
+
+    def record(self, name: str, blobs: Blobs) -> CasesRecord:
+        executables = tuple(each.record(blobs) for each in self.executables)
+        assert self.selector is not None, "programs of this machine are told apart by one"
+        plan = self.cases.bindings
+        cases = tuple(
+            CaseRecord(facts_text(each.facts), each.problem, place_record(each.location))
+            for each in self.cases.all
+        )
+        description, code = self.selector.program.description, self.selector.code
+        select = selector_record(description, code, plan, name, blobs)
+        sizes = sizes_record(plan, Facts(plan.axes, plan.facts), frozenset())
+        return CasesRecord(cases, sizes, select, executables)
+
     def decisions(self) -> tuple[Decision, ...]:
         return tuple(d for each in self.executables for d in each.executor.decisions())
 
@@ -165,11 +190,8 @@ class BranchExecutor:
 class BranchedExecutable(Executable):
     """An Executable of several programs. It takes the same arrays whichever runs them."""
 
-    def __init__(self, executor: BranchExecutor) -> None:
-        first = executor.executables[0]
-        reports = [report for each in executor.executables for report in each.reports]
-        source = first.source.without_checks()  # programs make their own
-        super().__init__(source, first.graph, reports, executor, executor.cases.bindings)
+    def __init__(self, executor: BranchExecutor, notes: GraphNotes | None = None) -> None:
+        super().__init__(notes or _notes(executor), executor)
         self.executor: BranchExecutor = executor
 
     def call_case(self, arrays: Sequence[Any]) -> tuple[int, tuple[Any, ...]]:
@@ -216,3 +238,11 @@ class BranchedExecutable(Executable):
         for executable in self.executor.executables:
             counts.update(dict(executable._host_ops()))
         return tuple(sorted(counts.items()))
+
+
+def _notes(executor: BranchExecutor) -> GraphNotes:
+    """As those of the first program, with what was done to all."""
+    first = executor.executables[0]
+    reports = [report for each in executor.executables for report in each.reports]
+    source = first.source.without_checks()  # programs make their own
+    return CompiledNotes(source, first.graph, reports, executor.cases.bindings)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
-from anyshape.base.errors import AnyshapeError, ResultCacheError
+from anyshape.base.errors import AnyshapeError, NotSavableError, ResultCacheError
 from anyshape.execute.capabilities import all_nodes
 from anyshape.execute.executor import ExecutableMemory, Executor, Out, Steps
 from anyshape.execute.kernel_view import KernelView
+from anyshape.execute.link import LinkedConstant
 from anyshape.execute.result_cache import Digest, ResultCache, ResultCounters, digest_of
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy
@@ -28,6 +29,7 @@ from anyshape.ops.torch_call import op_name
 from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
+from anyshape.saved.container import Blobs
 
 
 def with_result_cache(graph: Graph, executor: Executor, chosen: int | ResultCache) -> Executor:
@@ -132,6 +134,13 @@ class CachingExecutor:
 
     def kernel_summary(self) -> KernelSummary:
         return self.executor.kernel_summary()
+
+    @property
+    def constants(self) -> Sequence[LinkedConstant]:
+        return self.executor.constants
+
+    def record(self, name: str, blobs: Blobs) -> NoReturn:
+        raise NotSavableError(name, {"a cache of results": 1}, "compile it without result_cache")
 
     def decisions(self) -> tuple[Decision, ...]:
         return self.executor.decisions()

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from anyshape.base.errors import BindingNamesError
 from anyshape.base.location import Location
-from anyshape.codegen.target import BIND, SHAPE, Generator, Target
+from anyshape.codegen.target import BIND, SHAPE, Code, Generator, Target
 from anyshape.execute.tensors import shape_of
 from anyshape.level2 import shape_program
 from anyshape.level2.cases import number_of_case
@@ -22,7 +22,7 @@ from anyshape.level2.words import Words
 from anyshape.program import Input, ProgramDescription
 from anyshape.runtime.guarded import program_of
 from anyshape.runtime.options import RunOptions
-from anyshape.runtime.program import FirstWord
+from anyshape.runtime.program import Program
 from anyshape.sym import BindingPlan, Fact, Symbol
 
 
@@ -75,9 +75,16 @@ class Selector(Protocol):
     def __call__(self, arrays: Sequence[Any], /) -> int: ...
 
 
+class NativeSelector(NamedTuple):
+    """The selector as a program: its `first_word` is the number."""
+
+    program: Program
+    code: Code
+
+
 def native_selector(
     cases: Cases, inputs: Sequence[Input], target: Target, generator: Generator
-) -> FirstWord:
+) -> NativeSelector:
     """The selector as code of the target."""
     words = Words()
     words.word(number_of_case([[fact.predicate for fact in case.facts] for case in cases.all]))
@@ -86,4 +93,4 @@ def native_selector(
     count = len(cases.bindings.steps), program.words.count
     addresses = code.address(BIND), code.address(SHAPE)
     description = ProgramDescription(*addresses, *count, (), (), tuple(inputs), (), (), ())
-    return program_of(description, (code,), RunOptions(1), target.guard).first_word
+    return NativeSelector(program_of(description, (code,), RunOptions(1), target.guard), code)

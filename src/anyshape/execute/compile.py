@@ -34,6 +34,7 @@ from anyshape.execute.host import HostExecutor, refuse_host_nodes
 from anyshape.execute.likely import with_likely
 from anyshape.execute.link import link, unlinked_program
 from anyshape.execute.native import NATIVE, NativeExecutor
+from anyshape.execute.notes import CompiledNotes, ScheduleNotes
 from anyshape.execute.reference import REFERENCE, ReferenceExecutor
 from anyshape.execute.regions import plan_graph
 from anyshape.execute.stepwise import STEPWISE, StepwiseExecutor
@@ -88,7 +89,8 @@ def _compiled(
     graph = with_likely(graph, choices.likely or {})
     donated = _checked(graph, choices)
     if choices.executor == "reference":
-        return Executable(graph, graph, (), _remembering(graph, ReferenceExecutor(graph), choices))
+        executor = _remembering(graph, ReferenceExecutor(graph), choices)
+        return Executable(CompiledNotes(graph, graph), executor)
     passes = pipeline((*options.without, *choices.without))
     progress.say("passes")
     observe, compute = DebugPrinter(options.debug).passed, _of_constants(options, choices)
@@ -99,7 +101,7 @@ def _compiled(
     programs = ProgramCompiler.of(options, choices, donation, progress)
     executor = _remembering(graph, _executor(passed.graph, programs), choices)
     bindings = binding_plan(passed.graph, donation)
-    return Executable(graph, passed.graph, passed.reports, executor, bindings)
+    return Executable(CompiledNotes(graph, passed.graph, passed.reports, bindings), executor)
 
 
 def _executor(graph: Graph, programs: ProgramCompiler) -> Executor:
@@ -167,7 +169,7 @@ class ProgramCompiler:
         finally:
             unlinked.weights.wait()  # nobody else reads constants while threads move them
         linked = link(unlinked, code, self.target, self.running)
-        native = NativeExecutor(plan, linked, bindings)
+        native = NativeExecutor(ScheduleNotes(plan, bindings), linked)
         return StepwiseExecutor(native) if self.stepwise else native
 
 

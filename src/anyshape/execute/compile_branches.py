@@ -7,7 +7,7 @@ from typing import Unpack
 
 from anyshape.base.options import Options
 from anyshape.execute.branches import BranchedExecutable, BranchExecutor
-from anyshape.execute.cases import Case, Cases, Selector, native_selector
+from anyshape.execute.cases import Case, Cases, NativeSelector, native_selector
 from anyshape.execute.compile import ProgramCompiler, checked_options, compile_graph
 from anyshape.execute.compile_options import CompileKeywords, CompileOptions
 from anyshape.execute.result_cache import ResultCache
@@ -52,9 +52,10 @@ def compile_branches(
 
 def _selector(
     cases: Cases, source: BranchedGraphs, options: Options | None, choices: CompileOptions
-) -> Selector:
+) -> NativeSelector | None:
+    """None where the interpreter runs the programs: it evaluates the cases itself."""
     if choices.executor == "reference":
-        return cases.number_of
+        return None
     compiler = ProgramCompiler.of(checked_options(options), choices, NOTHING_DONATED)
     inputs = [Input(name, type_.dtype.numpy, type_.rank) for name, type_ in source.inputs]
     return native_selector(cases, inputs, compiler.target, compiler.generator)

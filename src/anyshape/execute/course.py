@@ -16,10 +16,10 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from anyshape.base.location import Location
 from anyshape.execute.native import NativeExecutor
 from anyshape.execute.regions import HostStep, RegionPlan, SegmentStep, SizeProgram
 from anyshape.ir.graph import Graph
-from anyshape.ir.node import Node
 from anyshape.ir.opdef import AnyOp
 from anyshape.ir.types import Array, TensorType, Type
 from anyshape.ops.control import ScanAttrs, WhileAttrs
@@ -55,7 +55,7 @@ class CoursePlan:
     facts: dict[int, tuple[Fact, ...]]  # of the programs that check
     symbols: dict[int, tuple[Symbol, ...]]  # that programs of sizes are told, in order
     hosts: tuple[HostStep, ...]
-    bearers: tuple[Node, ...]  # of sizes that are numbers in the graph
+    bearers: tuple[tuple[str, Location | None], ...]  # ops of sizes that are numbers in the graph
     constants: tuple[Array, ...]  # which hold the memory that the description points to
 
 
@@ -110,7 +110,9 @@ class _Courses:
     facts: dict[int, tuple[Fact, ...]] = field(default_factory=dict[int, tuple[Fact, ...]])
     symbols: dict[int, tuple[Symbol, ...]] = field(default_factory=dict[int, tuple[Symbol, ...]])
     hosts: list[HostStep] = field(default_factory=list[HostStep])
-    bearers: list[Node] = field(default_factory=list[Node])
+    bearers: list[tuple[str, Location | None]] = field(
+        default_factory=list[tuple[str, Location | None]]
+    )
     constants: list[Array] = field(default_factory=list[Array])
 
     def of(self, plan: RegionPlan) -> CoursePlan:
@@ -355,7 +357,8 @@ class _Region:
         yield TellSize(value, result, self._borne_by(step))
 
     def _borne_by(self, step: HostStep) -> int:
-        self.course.bearers.append(step.node)
+        place = self.course.graph.locations.of(step.node)
+        self.course.bearers.append((step.node.op.name, place))
         return len(self.course.bearers) - 1
 
 

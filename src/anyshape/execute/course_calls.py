@@ -26,8 +26,7 @@ RunHost = Callable[[HostStep, Sequence[Array], dict[Symbol, int]], tuple[Array, 
 class NativeCourse:
     """A plan as a course of the runtime. Holds nothing of a call."""
 
-    def __init__(self, graph: Graph, plan: CoursePlan, run_host: RunHost) -> None:
-        self._locations = graph.locations
+    def __init__(self, plan: CoursePlan, run_host: RunHost) -> None:
         self.plan = plan
         self._run_host = run_host
         self._sizes = tuple(map(called_sizes, plan.hosts))
@@ -38,7 +37,7 @@ class NativeCourse:
     def of(graph: Graph, plan: RegionPlan, run_host: RunHost) -> NativeCourse | None:
         """None for programs that are not the runtime's own."""
         course = plan_course(graph, plan)
-        return NativeCourse(graph, course, run_host) if course else None
+        return NativeCourse(course, run_host) if course else None
 
     def run(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
         try:
@@ -46,9 +45,8 @@ class NativeCourse:
                 return self._course.run(arrays)
             return self._course.run_within(arrays, limits)
         except UnfitSizeError as unfit:
-            node = self.plan.bearers[unfit.number]
-            place = self._locations.of(node)
-            raise LateSizeError(node.op.name, unfit.size, unfit.rows, place) from None
+            op, place = self.plan.bearers[unfit.number]
+            raise LateSizeError(op, unfit.size, unfit.rows, place) from None
         except RuntimeFailure as failure:
             if failure.segment is None:  # of the entry: its caller says it better
                 raise

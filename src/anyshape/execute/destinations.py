@@ -18,7 +18,6 @@ import numpy as np
 from anyshape.base.errors import OperandError, OptionError, OutputError
 from anyshape.execute.executor import Out
 from anyshape.execute.tensors import is_masked, is_torch
-from anyshape.ir.graph import Graph
 from anyshape.ir.types import DTYPES, Array, TensorType, bf16
 from anyshape.runtime.failures import OutputUnfitError
 
@@ -52,12 +51,11 @@ def filled(out: Sequence[Any], arrays: Out, results: Sequence[Any]) -> tuple[Any
     return tuple(found)
 
 
-def unfit(failure: OutputUnfitError, graph: Graph) -> OutputError:
-    """The error to raise for an array that the runtime refused."""
-    value = list(dict.fromkeys(graph.results))[failure.output]
+def unfit(failure: OutputUnfitError, outputs: Sequence[int]) -> OutputError:
+    """The error to raise for an array that the runtime refused; `outputs` are those of results."""
     expected = _shown(np.dtype(failure.dtype), failure.shape)
     found = _shown(np.dtype(failure.found_dtype), failure.found_shape)
-    return _error(graph.results.index(value), expected, found)
+    return _error(outputs.index(failure.output), expected, found)
 
 
 # --- before the run -------------------------------------------------------------------------------

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
 from typing import Any, Literal, cast, overload
 
 from numpy import ndarray
 
 from anyshape.base.errors import AnyshapeError, BindingNamesError, InputError
-from anyshape.base.not_pickled import NotPickled
+from anyshape.base.not_pickled import CopiedAsItself
 from anyshape.base.options import byte_count
+from anyshape.base.pickled import from_saved
 from anyshape.codegen.target import described
 from anyshape.execute.background import BackgroundSpecialization
 from anyshape.execute.capabilities import Capabilities
@@ -20,16 +21,16 @@ from anyshape.execute.input_errors import in_words_of_model
 from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.largest import Largest
 from anyshape.execute.likely import ObservedSizes, likely_sizes
+from anyshape.execute.notes import GraphNotes
+from anyshape.execute.record_graph import executable_record, file_parts
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_torch, is_torch, readable, refuse_masked, shape_of
+from anyshape.execute.tracing import trace_events, write_trace
 from anyshape.execute.value_checks import offence_error
 from anyshape.ir.graph import Graph
-from anyshape.ir.inputs import entry_plan, tensor_inputs
 from anyshape.ir.types import TensorType
 from anyshape.observe.explain import Explanation
-from anyshape.ops.torch_call import op_name
 from anyshape.passes import PassReport
-from anyshape.passes.native_forms import called_back
 from anyshape.runtime.failures import (
     MemoryRefusedError,
     OutputUnfitError,
@@ -37,10 +38,12 @@ from anyshape.runtime.failures import (
 )
 from anyshape.runtime.limits import UNLIMITED, Cancellation, RunLimits
 from anyshape.runtime.program import Metrics, trim_process
+from anyshape.saved.container import Blobs, Bytes, write_file
+from anyshape.saved.records import ExecutableRecord
 from anyshape.sym import Axis, BindingPlan
 
 
-class Executable(NotPickled):
+class Executable(CopiedAsItself):
     """A compiled graph. Calling it gives a tuple of results; it may be called from many threads.
 
     Arrays are NumPy's, torch's (on the CPU), or anything that speaks DLPack. They are read where
@@ -48,25 +51,32 @@ class Executable(NotPickled):
     that of a donated input. They are torch tensors if any input is one, else NumPy arrays.
     """
 
-    def __init__(
-        self,
-        source: Graph,
-        graph: Graph,
-        reports: Sequence[PassReport],
-        executor: Executor,
-        bindings: BindingPlan | None = None,
-    ) -> None:
-        """`bindings` are those of the caller's arrays, where the graph has them in other orders."""
-        self.source = source
-        self.graph = graph
-        self.reports = tuple(reports)
+    def __init__(self, notes: GraphNotes, executor: Executor) -> None:
+        self.notes = notes
         self.executor = executor
-        self.bindings = bindings or entry_plan(graph)
-        self._inputs = tensor_inputs(graph)
-        types = source.without_checks().body.result_types
-        self._results = tuple(type_ for type_ in types if isinstance(type_, TensorType))
+        self._inputs = notes.inputs
         # Without checks it is the executor's own: one more Python call would be felt.
-        self.run_checked: Run = self._run_checked if source.checks else executor.run
+        self.run_checked: Run = self._run_checked if notes.checks else executor.run
+
+    @property
+    def source(self) -> Graph:
+        """The graph before the passes."""
+        return self.notes.source
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as it is run: every `kernel` is one step."""
+        return self.notes.graph
+
+    @property
+    def reports(self) -> tuple[PassReport, ...]:
+        """What each pass did."""
+        return self.notes.reports
+
+    @property
+    def bindings(self) -> BindingPlan:
+        """How the sizes of a call's arrays give those of axes."""
+        return self.notes.bindings
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         for array in arrays:
@@ -111,8 +121,8 @@ class Executable(NotPickled):
                 if limits is UNLIMITED:
                     return self.run_checked(arrays)
                 return self.checked(self.executor.run_within(arrays, limits), arrays)
-            places = destinations(out, self.source.name, self._result_types(arrays))
-            own = [*places, None] if self.source.checks else places
+            places = destinations(out, self.notes.name, self._result_types(arrays))
+            own = [*places, None] if self.notes.checks else places
             results = self.executor.run_within(arrays, limits, own)
             return filled(out, places, self.checked(results, arrays))
         except RuntimeFailure as failure:
@@ -120,7 +130,7 @@ class Executable(NotPickled):
 
     def _result_types(self, arrays: Sequence[Any]) -> Sequence[TensorType]:
         """Of a call with these arrays."""
-        return self._results
+        return self.notes.results
 
     def _run_checked(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         results = self.executor.run(arrays)
@@ -128,7 +138,7 @@ class Executable(NotPickled):
 
     def checked(self, results: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The results of the caller, if the graph's checks have found nothing."""
-        checks = self.source.checks
+        checks = self.notes.checks
         if not checks:
             return results
         if results[-1][0] >= 0:
@@ -160,12 +170,45 @@ class Executable(NotPickled):
         except RuntimeFailure as failure:
             raise self.in_words_of_model(failure, given) from None
 
+    def trace(self, path: str | PathLike[str], *arrays: Any) -> None:
+        """Writes a file that ui.perfetto.dev shows: one call, a step at a time, with the time of
+        each step. Calls that are not traced pay nothing for it."""
+        sizes = self.bindings.solve([shape_of(array) for array in arrays])
+        binding = {symbol.name: size for symbol, size in sizes.items()}
+        write_trace(path, trace_events(self.steps(*arrays), binding))
+
     def in_words_of_model(self, failure: RuntimeFailure, arrays: Sequence[object]) -> AnyshapeError:
         if isinstance(failure, MemoryRefusedError):
             return self.executor.beyond_limit(failure)
         if isinstance(failure, OutputUnfitError):
-            return unfit(failure, self.graph)
-        return in_words_of_model(failure, self.graph, self.bindings, arrays)
+            return unfit(failure, self.notes.outputs)
+        return in_words_of_model(failure, self.notes, arrays)
+
+    # --- files --------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes a file that `anyshape.load` runs without compiling, in a process that has neither
+        torch nor onnx nor LLVM. What no file can hold is refused by name."""
+        write_file(path, self.saved())
+
+    def saved(self) -> list[Bytes]:
+        """The parts of that file."""
+        blobs = Blobs()
+        return file_parts(self.record(blobs), blobs, self.isa)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as the file that it would be saved in."""
+        return from_saved, (b"".join(self.saved()),)
+
+    @property
+    def isa(self) -> str:
+        """The instruction set of its kernels; empty if it has none."""
+        return next((kernel.isa for kernel in self.kernels), "")
+
+    def record(self, blobs: Blobs) -> ExecutableRecord:
+        """The same as a part of a larger file."""
+        observed = self.observed().as_json()
+        return executable_record(self.notes, self.executor, self.explain(), observed, blobs)
 
     # --- level 2 ------------------------------------------------------------------------------
 
@@ -250,7 +293,7 @@ class Executable(NotPickled):
 
     def as_text(self) -> str:
         """The graph as it is run: every `kernel` is one step."""
-        return self.graph.as_text()
+        return self.notes.text
 
     @property
     def kernels(self) -> tuple[KernelView, ...]:
@@ -261,7 +304,7 @@ class Executable(NotPickled):
     def explain(self, **axes: int) -> Explanation:
         """What was done and refused, and why; at a binding, also its steps and its memory plan."""
         return Explanation(
-            self.source.name,
+            self.notes.name,
             self.capabilities.executor,
             self.executor.threads,
             self.reports,
@@ -271,6 +314,7 @@ class Executable(NotPickled):
             self.specialize(**axes).as_text() if axes or self._has_one_shape() else None,
             self.executor.decisions(),
             next((described(kernel.target) for kernel in self.kernels), ""),
+            groups=self.notes.groups,
         )
 
     def _has_one_shape(self) -> bool:
@@ -278,9 +322,7 @@ class Executable(NotPickled):
 
     def _host_ops(self) -> tuple[tuple[str, int], ...]:
         """Ops that a compiled graph leaves to Python."""
-        compiled = self.graph is not self.source
-        nodes = called_back(self.graph.body) if compiled else ()
-        return tuple(sorted(Counter(op_name(node) for node in nodes).items()))
+        return tuple(sorted(self.notes.host_ops.items()))
 
 
 def _mappings(bindings: object) -> list[Mapping[str, int]]:

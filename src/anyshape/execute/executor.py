@@ -10,6 +10,7 @@ from anyshape.base.errors import AnyshapeError
 from anyshape.base.fork_lock import fork_lock
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.kernel_view import KernelView
+from anyshape.execute.link import LinkedConstant
 from anyshape.execute.specialization import Specialization
 from anyshape.ir.node import Node
 from anyshape.ir.rewrite import Decision
@@ -18,6 +19,8 @@ from anyshape.observe.explain import KernelSummary
 from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import RunLimits
 from anyshape.runtime.program import Metrics
+from anyshape.saved.container import Blobs
+from anyshape.saved.records import ExecutorRecord
 
 Run = Callable[[Sequence[Any]], tuple[Array, ...]]
 """Arrays in, results out. Sizes that do not fit raise failures of the runtime, or typed errors."""
@@ -43,7 +46,7 @@ class StepRun:
 
     number: int
     name: str
-    node: Node
+    node: Node | None  # of the graph; None where the program was loaded from a file
     nanoseconds: int
     values: tuple[Array, ...]
 
@@ -131,6 +134,16 @@ class Executor(Protocol):
         ...
 
     def kernel_summary(self) -> KernelSummary: ...
+
+    @property
+    def constants(self) -> Sequence[LinkedConstant]:
+        """In memory, as kernels read them."""
+        ...
+
+    def record(self, name: str, blobs: Blobs) -> ExecutorRecord:
+        """What a file holds of it; `NotSavableError` names what none can hold. `name` is that of
+        the graph."""
+        ...
 
     def decisions(self) -> tuple[Decision, ...]:
         """What was done and refused after the passes, when memory was planned."""

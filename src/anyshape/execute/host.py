@@ -24,6 +24,7 @@ from anyshape.base.errors import (
     BindingNamesError,
     CapabilityError,
     FactViolationError,
+    NotSavableError,
     UnsupportedError,
     VerifyError,
 )
@@ -38,8 +39,10 @@ from anyshape.execute.executor import (
     memory_together,
 )
 from anyshape.execute.kernel_view import KernelView
+from anyshape.execute.link import LinkedConstant
 from anyshape.execute.memory_limits import arrays_of_numpy
 from anyshape.execute.native import NativeExecutor
+from anyshape.execute.record_course import course_record
 from anyshape.execute.regions import HostStep, RegionPlan, SegmentStep, Step
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy
@@ -54,6 +57,8 @@ from anyshape.passes.native_forms import called_back
 from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
+from anyshape.saved.container import Blobs
+from anyshape.saved.records import CourseRecord
 from anyshape.sym import Symbol
 
 Sizes = dict[Symbol, int]
@@ -261,6 +266,16 @@ class HostExecutor:
         """Of all segments; a kernel that two of them share is counted twice."""
         found = (astuple(segment.kernel_summary()) for segment in self.segments)
         return KernelSummary(*map(sum, zip(*found, strict=True)))
+
+    @property
+    def constants(self) -> Sequence[LinkedConstant]:
+        return [constant for segment in self.segments for constant in segment.constants]
+
+    def record(self, name: str, blobs: Blobs) -> CourseRecord:
+        if self.course is None:
+            causes = {"programs that are no machine code": 1}
+            raise NotSavableError(name, causes, "compile it for the native target and executor")
+        return course_record(name, self.course.plan, list(self.plan.segments), blobs)
 
     def decisions(self) -> tuple[Decision, ...]:
         """Of all segments: what each of them holds is its own."""

@@ -13,9 +13,8 @@ import ml_dtypes
 import numpy as np
 
 from anyshape.base.errors import AnyshapeError, DimError, DTypeError, InputError, OperandError
+from anyshape.execute.notes import GraphNotes
 from anyshape.execute.tensors import is_torch, shape_of
-from anyshape.ir.graph import Graph
-from anyshape.ir.inputs import tensor_inputs
 from anyshape.ir.types import DTYPES
 from anyshape.runtime.failures import (
     CheckFailedError,
@@ -30,18 +29,18 @@ from anyshape.sym import BindingPlan
 
 
 def in_words_of_model(
-    failure: RuntimeFailure, graph: Graph, plan: BindingPlan, arrays: Sequence[object]
+    failure: RuntimeFailure, notes: GraphNotes, arrays: Sequence[object]
 ) -> AnyshapeError:
     """The error to raise instead of `failure`, which a call with `arrays` met."""
     match failure:
         case InputCountError():
-            return _count(failure, graph)
+            return _count(failure, notes)
         case InputKindError():
             return _kind(failure, arrays[failure.input])
         case InputDtypeError():
             return _dtype(failure, arrays[failure.input])
         case InputRankError() | CheckFailedError() | ImpossibleSizeError():
-            return _sizes(failure, plan, arrays)
+            return _sizes(failure, notes.bindings, arrays)
         case _:
             return failure
 
@@ -60,10 +59,10 @@ def too_large(failure: RuntimeFailure, given: str) -> AnyshapeError:
             return failure
 
 
-def _count(failure: InputCountError, graph: Graph) -> OperandError:
-    signature = f"{graph.name}({', '.join(name for name, _ in tensor_inputs(graph))})"
+def _count(failure: InputCountError, notes: GraphNotes) -> OperandError:
+    signature = f"{notes.name}({', '.join(name for name, _ in notes.inputs)})"
     problem = f"got {failure.found} arrays, expected {failure.expected}"
-    return OperandError(f"graph '{graph.name}'", problem, signature)
+    return OperandError(f"graph '{notes.name}'", problem, signature)
 
 
 def _kind(failure: InputKindError, array: object) -> InputError:

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from anyshape.codegen.target import BIND, KERNEL, SHAPE, Code, Loaded, Origins, 
 from anyshape.execute.link_chains import carrier_step, chain_block, member_step
 from anyshape.execute.memory_limits import arrays_of_numpy
 from anyshape.ir.inputs import tensor_inputs
-from anyshape.ir.literal import TensorLiteral
+from anyshape.ir.literal import TensorLiteral, WeightRef
 from anyshape.ir.types import Array
 from anyshape.level2 import ShapeProgram, shape_program
 from anyshape.level2.words import (
@@ -29,7 +30,7 @@ from anyshape.level2.words import (
     in_own_sizes,
 )
 from anyshape.loop import Kernel
-from anyshape.lower.packing import pack, unpack
+from anyshape.lower.packing import Packing, pack, unpack
 from anyshape.plan.buffers import NOTHING, BufferPlan, ConstantPlan
 from anyshape.plan.given_memory import outputs_of
 from anyshape.plan.schedule import Schedule, StepPlan
@@ -104,19 +105,42 @@ class LinkedProgram:
     code_bytes: int  # of the code's pages, each counted once
     origins: Origins
     target: Target
+    functions: tuple[LinkedFunction, ...]  # of the description's kernels
+    level_2: Code
+    constants: tuple[LinkedConstant, ...]
+    options: RunOptions
+
+
+class LinkedFunction(NamedTuple):
+    """Where a kernel is: in generated code, or among the runtime's own if there is none."""
+
+    code: Code | None
+    name: str
+
+    @property
+    def address(self) -> int:
+        return self.code.address(self.name) if self.code else native_kernel(self.name)
+
+
+class LinkedConstant(NamedTuple):
+    """A constant in memory, as kernels read it, and what it is a form of: content and packing."""
+
+    array: Array
+    value: TensorLiteral | WeightRef
+    packing: Packing | None
 
 
 def link(
     made: UnlinkedProgram, code: Loaded, target: Target, options: RunOptions | None = None
 ) -> LinkedProgram:
     """Gives a program its code, which is that of its sources for the target."""
-    codes = code.codes
+    codes, functions = code.codes, tuple(_functions(made.kernels, code.codes))
     description = ProgramDescription(
         codes[-1].address(BIND),
         codes[-1].address(SHAPE),
         len(made.bindings.steps),
         made.level_2.words.count,
-        tuple(_addresses(made.kernels, codes)),
+        tuple(function.address for function in functions),
         made.weights.addresses(),
         _inputs(made.plan),
         made.outputs,
@@ -126,14 +150,26 @@ def link(
     )
     program = program_of(description, (*codes, made.weights), options, target.guard)
     code_bytes = sum(code.mapped_bytes for code in set(codes))
-    return LinkedProgram(program, made.words, made.kernels, code_bytes, code.origins, target)
+    return LinkedProgram(
+        program,
+        made.words,
+        made.kernels,
+        code_bytes,
+        code.origins,
+        target,
+        functions,
+        codes[-1],
+        made.weights.forms(),
+        options or RunOptions(),
+    )
 
 
-def _addresses(kernels: Sequence[Kernel], codes: Sequence[Code]) -> Iterator[int]:
+def _functions(kernels: Sequence[Kernel], codes: Sequence[Code]) -> Iterator[LinkedFunction]:
     """Of each kernel, generated or the runtime's own; `codes` are of the generated ones."""
     generated = iter(codes)
     for kernel in kernels:
-        yield native_kernel(kernel.native) if kernel.native else next(generated).address(KERNEL)
+        own = kernel.native
+        yield LinkedFunction(None, own) if own else LinkedFunction(next(generated), KERNEL)
 
 
 WORTH_THREADS = 1 << 24
@@ -156,6 +192,7 @@ class Weights:
     def __init__(self, plan: Schedule, jobs: int = 1) -> None:
         self.graph = plan.graph.name
         self.store = plan.graph.weights
+        self.plans = plan.constants
         self.arrays: list[Array] = []
         self._addresses = self._begun(plan.constants, jobs)
 
@@ -163,6 +200,14 @@ class Weights:
         """Of all constants, when all of them are there."""
         self.wait()
         return tuple(each if isinstance(each, int) else each.result() for each in self._addresses)
+
+    def forms(self) -> tuple[LinkedConstant, ...]:
+        """All constants, as kernels read them."""
+        by_address = {array.ctypes.data: array for array in self.arrays}
+        return tuple(
+            LinkedConstant(by_address[at], plan.constant.value, plan.packing)
+            for at, plan in zip(self.addresses(), self.plans, strict=True)
+        )
 
     def wait(self) -> None:
         """Until no thread reads or moves a constant any more."""

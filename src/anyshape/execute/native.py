@@ -19,22 +19,23 @@ from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Out, Run, StepRun, Steps
 from anyshape.execute.input_errors import too_large
 from anyshape.execute.kernel_view import KernelView
-from anyshape.execute.link import LinkedProgram
+from anyshape.execute.link import LinkedConstant, LinkedProgram
 from anyshape.execute.memory_limits import memory_error
-from anyshape.execute.specialization import Specialization, constant_sizes, split_buffers
+from anyshape.execute.notes import ProgramNotes, StepNotes
+from anyshape.execute.record_program import program_record
+from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy, shape_of
-from anyshape.ir.graph import Graph
-from anyshape.ir.inputs import entry_facts
-from anyshape.ir.node import Value
 from anyshape.ir.rewrite import Decision
-from anyshape.ir.types import LARGEST_SIZE, Array
+from anyshape.ir.types import LARGEST_SIZE, Array, TensorType
 from anyshape.observe.explain import KernelSummary
-from anyshape.plan.given_memory import outputs_of
-from anyshape.plan.schedule import Schedule, StepPlan
+from anyshape.plan.schedule import Schedule
+from anyshape.program import Input
 from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
 from anyshape.runtime.limits import RunLimits
 from anyshape.runtime.program import Metrics, Stepper
-from anyshape.sym import BindingPlan, Dim, Symbol
+from anyshape.saved.container import Blobs
+from anyshape.saved.records import ProgramRecord
+from anyshape.sym import BindingPlan, Dim
 from anyshape.sym.bindings import Binding
 
 T = TypeVar("T")
@@ -45,13 +46,12 @@ NATIVE: Final = Capabilities("native", threads=True)
 class NativeExecutor:
     """One program: every call is one native call, on a team of threads where that pays."""
 
-    def __init__(self, plan: Schedule, linked: LinkedProgram, bindings: BindingPlan) -> None:
+    def __init__(self, notes: ProgramNotes, linked: LinkedProgram) -> None:
         self.capabilities: Final = NATIVE
-        self.plan = plan
+        self.notes = notes
         self.linked = linked
-        self.bindings = bindings
-        self.symbols = [step.affine.symbol for step in bindings.steps]
-        self.output_numbers = _repeats(plan.graph)  # of each result; empty if each is one output
+        self.symbols = notes.symbols
+        self.output_numbers = notes.output_numbers  # of each result; empty if each is one output
         # Without repeats it is the runtime's own function: one more Python call would be felt.
         self.run: Run = self._run_repeated if self.output_numbers else linked.program.run
 
@@ -90,7 +90,7 @@ class NativeExecutor:
 
     def specialize(self, sizes: Mapping[str, int]) -> Specialization:
         native = self._at(sizes, self.linked.program.specialize)
-        return Specialization(self.plan, self.symbols, native)
+        return Specialization(self.notes, native)
 
     def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
         binding = complete_binding(self.symbols, sizes, self.plan.graph)
@@ -107,8 +107,8 @@ class NativeExecutor:
 
     def _at(self, sizes: Mapping[str, int], act: Callable[[Sequence[int]], T]) -> T:
         """What `act` does with the binding; what it refuses, in the words of the model."""
-        binding = complete_binding(self.symbols, sizes, self.plan.graph)
-        self.bindings.check(binding)
+        binding = complete_binding(self.notes, sizes)
+        self.notes.bindings.check(binding)
         try:
             return act([binding[symbol] for symbol in self.symbols])
         except MemoryRefusedError as failure:
@@ -120,8 +120,7 @@ class NativeExecutor:
     def beyond_limit(
         self, failure: MemoryRefusedError
     ) -> MemoryLimitError | InsufficientMemoryError:
-        program, name = self.linked.program, self.plan.graph.name
-        return memory_error(failure, name, self.symbols, program)
+        return memory_error(failure, self.notes.name, self.symbols, self.linked.program)
 
     def trim(self) -> None:
         self.linked.program.trim()
@@ -131,13 +130,15 @@ class NativeExecutor:
     def steps(self, arrays: Sequence[Any]) -> Steps:
         """The same kernels on the same memory, with a look at every value in between."""
         stepper = self.linked.program.stepwise(arrays, keep_donated=True)
-        in_memory = self.plan.donation.as_in_memory
-        shapes = [in_memory(number, shape_of(array)) for number, array in enumerate(arrays)]
-        sizes = self.bindings.solve(shapes)
-        named = zip(self.plan.steps, self.linked.program.description.steps, strict=True)
-        for number, (step, described) in enumerate(named):
+        described = self.linked.program.description
+        shapes = [_in_memory(shape_of(a), i) for a, i in zip(arrays, described.inputs, strict=True)]
+        sizes = self.notes.bindings.solve(shapes)
+        level_2 = self.linked.program.specialize([sizes[symbol] for symbol in self.symbols]).steps
+        for number, (step, numbers) in enumerate(zip(self.notes.steps, level_2, strict=True)):
             spent = stepper.step()
-            yield StepRun(number, described.name, step.node, spent, _values(stepper, step, sizes))
+            skipped = step.in_chain and not numbers.tasks
+            values = () if skipped else _values(stepper, step, sizes)
+            yield StepRun(number, numbers.name, step.node, spent, values)
         return self.results(stepper.outputs)
 
     # --- reports ------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ class NativeExecutor:
     @property
     def weights(self) -> dict[int, int]:
         addresses = self.linked.program.description.constants
-        return {addresses[number]: size for number, size in constant_sizes(self.plan)}
+        return {addresses[number]: size for number, size in self.notes.constant_sizes}
 
     def memory(self) -> ExecutableMemory:
         metrics = self.metrics()
@@ -166,30 +167,36 @@ class NativeExecutor:
 
     @property
     def kernels(self) -> tuple[KernelView, ...]:
-        target = self.linked.target
-        return tuple(
-            KernelView(step.name, way.variant.name, step.ops, way.variant.kernel, target)
-            for step in self.plan.steps
-            for way in step.variants
-        )
+        return self.notes.kernels(self.linked.target)
+
+    @property
+    def plan(self) -> Schedule | None:
+        """What it was compiled from; None if it was loaded."""
+        return self.notes.schedule
 
     def kernel_summary(self) -> KernelSummary:
-        distinct = {kernel.as_text() for kernel in self.linked.kernels}
-        steps, text_bytes = len(self.plan.steps), sum(map(len, distinct))
+        steps, texts = len(self.linked.program.description.steps), self.notes.text_sizes()
         code_bytes, origins = self.linked.code_bytes, self.linked.origins
         where = (origins.memory, origins.disk, origins.compiled)
-        return KernelSummary(steps, len(distinct), text_bytes, code_bytes, *where)
+        return KernelSummary(steps, *texts, code_bytes, *where)
+
+    @property
+    def constants(self) -> Sequence[LinkedConstant]:
+        return self.linked.constants
+
+    def record(self, name: str, blobs: Blobs) -> ProgramRecord:
+        return program_record(self.notes, self.linked, blobs)
 
     def decisions(self) -> tuple[Decision, ...]:
-        return self.plan.decisions
+        return self.notes.decisions
 
 
-def complete_binding(symbols: Sequence[Symbol], sizes: Mapping[str, int], graph: Graph) -> Binding:
+def complete_binding(notes: ProgramNotes, sizes: Mapping[str, int]) -> Binding:
     """The size of each symbol: given by name, or following from the others by the facts."""
-    names = {symbol.name: symbol for symbol in symbols}
+    names = {symbol.name: symbol for symbol in notes.symbols}
     given = {names[name]: _size(name, size) for name, size in sizes.items() if name in names}
-    binding = given if len(given) == len(symbols) else _with_derived(given, graph)
-    missing = sorted(symbol.name for symbol in symbols if symbol not in binding)
+    binding = given if len(given) == len(names) else _with_derived(given, notes)
+    missing = sorted(symbol.name for symbol in notes.symbols if symbol not in binding)
     unknown = sorted(sizes.keys() - names)
     if missing or unknown:
         raise BindingNamesError(missing, unknown, tuple(names))
@@ -207,32 +214,26 @@ def _size(name: str, size: SupportsIndex) -> int:
     return number
 
 
-def _with_derived(given: Binding, graph: Graph) -> Binding:
+def _with_derived(given: Binding, notes: ProgramNotes) -> Binding:
     """Also the sizes that equalities give, by a plan whose only input is the binding."""
     pattern = ("the binding", tuple(map(Dim.of, given)))
     try:
-        plan = BindingPlan.make([pattern], entry_facts(graph), graph.body.born)
+        plan = BindingPlan.make([pattern], notes.facts, notes.late)
     except UnboundAxisError:  # the caller names what is missing
         return given
     return plan.solve([tuple(given.values())])
 
 
-def _values(stepper: Stepper, step: StepPlan, sizes: Binding) -> tuple[Array, ...]:
-    if step.member_of is not None and step.carried is None and step.member_of.is_taken(sizes):
-        return ()  # the chain hands them on, tile by tile
-    _, written = split_buffers(step)
-    pairs = zip(written, step.node.results, strict=True)
-    return tuple(_value(stepper.buffer(number), value, sizes) for number, value in pairs)
+def _in_memory(shape: tuple[int, ...], input_: Input) -> tuple[int, ...]:
+    """The sizes of an array in the order of the program."""
+    return tuple(shape[axis] for axis in input_.order) if input_.order else shape
 
 
-def _value(memory: Array, value: Value, sizes: Binding) -> Array:
-    shape = tuple(dim.evaluate(sizes) for dim in value.tensor.shape)
-    return memory.copy().view(value.tensor.dtype.numpy).reshape(shape)
+def _values(stepper: Stepper, step: StepNotes, sizes: Binding) -> tuple[Array, ...]:
+    pairs = zip(step.writes, step.results, strict=True)
+    return tuple(_value(stepper.buffer(number), type_, sizes) for number, type_ in pairs)
 
 
-def _repeats(graph: Graph) -> tuple[int, ...]:
-    """The output of each result, if some result is returned more than once."""
-    outputs = outputs_of(graph)
-    if len(outputs) == len(graph.results):
-        return ()
-    return tuple(outputs.index(value) for value in graph.results)
+def _value(memory: Array, type_: TensorType, sizes: Binding) -> Array:
+    shape = tuple(dim.evaluate(sizes) for dim in type_.shape)
+    return memory.copy().view(type_.dtype.numpy).reshape(shape)

@@ -12,10 +12,11 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from anyshape.base.errors import AnyshapeError, CapabilityError
+from anyshape.base.errors import AnyshapeError, CapabilityError, NotSavableError
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Out, RunCounter, StepRun, Steps
 from anyshape.execute.kernel_view import KernelView
+from anyshape.execute.link import LinkedConstant
 from anyshape.execute.memory_limits import arrays_of_numpy
 from anyshape.execute.tensors import as_numpy
 from anyshape.ir.graph import Graph
@@ -28,6 +29,7 @@ from anyshape.observe.explain import KernelSummary
 from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
+from anyshape.saved.container import Blobs
 from anyshape.sym import Symbol
 
 REFERENCE: Final = Capabilities("reference", specializations=False, kernels=False)
@@ -114,6 +116,15 @@ class ReferenceExecutor:
 
     def kernel_summary(self) -> KernelSummary:
         return KernelSummary()
+
+    @property
+    def constants(self) -> Sequence[LinkedConstant]:
+        return ()
+
+    def record(self, name: str, blobs: Blobs) -> NoReturn:
+        raise NotSavableError(
+            name, {"the reference executor": 1}, 'compile it with executor="native"'
+        )
 
     def decisions(self) -> tuple[Decision, ...]:
         """Nothing is planned."""

@@ -6,9 +6,10 @@ its face: the numbers are the runtime's, the names and shapes come from the plan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 
+from anyshape.execute.notes import ProgramNotes, StepNotes
 from anyshape.execute.reports import (
     CONSTANT,
     CostReport,
@@ -18,13 +19,11 @@ from anyshape.execute.reports import (
     VariantCost,
     step_table,
 )
-from anyshape.ir.node import Value
+from anyshape.ir.types import TensorType
 from anyshape.observe.table import amount
-from anyshape.plan.schedule import Schedule, StepPlan
 from anyshape.program import AliasStore, ArenaStore, ConstantStore, InputStore, OutputStore
 from anyshape.runtime.program import Placement, StepNumbers
 from anyshape.runtime.program import Specialization as RuntimeSpecialization
-from anyshape.sym import Symbol
 
 PICOSECONDS = 1000  # in a nanosecond
 
@@ -32,11 +31,9 @@ PICOSECONDS = 1000  # in a nanosecond
 class Specialization:
     """One binding of an Executable. Immutable; calls at this binding use it."""
 
-    def __init__(
-        self, plan: Schedule, symbols: Sequence[Symbol], native: RuntimeSpecialization
-    ) -> None:
-        self._plan = plan
-        self._sizes = dict(zip(symbols, native.symbols, strict=True))
+    def __init__(self, notes: ProgramNotes, native: RuntimeSpecialization) -> None:
+        self._notes = notes
+        self._sizes = dict(zip(notes.symbols, native.symbols, strict=True))
         self._native = native
         self.segments: tuple[Specialization, ...] = ()
         """In a graph whose sizes are born while it runs: of the segments behind this one whose
@@ -66,7 +63,7 @@ class Specialization:
     def steps(self) -> tuple[StepReport, ...]:
         """What a run does, in order."""
         placements = self._native.placements
-        steps = zip(self._plan.steps, self.cost().steps, strict=True)
+        steps = zip(self._notes.steps, self.cost().steps, strict=True)
         return tuple(self._step(n, step, cost, placements) for n, (step, cost) in enumerate(steps))
 
     def memory(self) -> MemoryReport:
@@ -78,7 +75,7 @@ class Specialization:
             native.aliased,
             native.in_place,
             native.outputs,
-            weights_bytes(self._plan),
+            sum(size for _, size in self._notes.constant_sizes),
         )
 
     def cost(self) -> CostReport:
@@ -89,10 +86,10 @@ class Specialization:
         """Binding, steps and memory, as a table."""
         threads = "a team of threads" if self.uses_team else "one thread"
         sizes = ", ".join(f"{name}={size}" for name, size in self.binding.items())
-        steps = amount(len(self._plan.steps), "step")
+        steps = amount(len(self._notes.steps), "step")
         return "\n".join(
             [
-                f"{self._plan.graph.name} at {sizes or 'its one shape'}: {steps} on {threads}",
+                f"{self._notes.name} at {sizes or 'its one shape'}: {steps} on {threads}",
                 *step_table(self.steps),
                 f"  memory: {self.memory()}",
                 *(f"then {segment.as_text()}" for segment in self.segments),
@@ -106,52 +103,34 @@ class Specialization:
     # --- inside -------------------------------------------------------------------------------
 
     def _step(
-        self, number: int, step: StepPlan, cost: StepCost, placements: Sequence[Placement]
+        self, number: int, step: StepNotes, cost: StepCost, placements: Sequence[Placement]
     ) -> StepReport:
-        reads, writes = split_buffers(step)
         return StepReport(
             number,
-            tuple(self._type(value) for value in step.node.results),
+            tuple(map(self._type, step.results)),
             cost,
-            tuple(self._location(buffer, placements[buffer]) for buffer in reads),
-            tuple(self._location(buffer, placements[buffer]) for buffer in writes),
+            tuple(self._location(buffer, placements[buffer]) for buffer in step.reads),
+            tuple(self._location(buffer, placements[buffer]) for buffer in step.writes),
         )
 
-    def _type(self, value: Value) -> str:
-        sizes = (str(dim.evaluate(self._sizes)) for dim in value.tensor.shape)
-        return f"{value.tensor.dtype}[{', '.join(sizes)}]"
+    def _type(self, type_: TensorType) -> str:
+        sizes = (str(dim.evaluate(self._sizes)) for dim in type_.shape)
+        return f"{type_.dtype}[{', '.join(sizes)}]"
 
     def _location(self, number: int, placed: Placement) -> str:
-        store = self._plan.buffers[number].store
+        buffers = self._native.buffers
+        store = buffers[number].store
         while isinstance(store, AliasStore):
-            store = self._plan.buffers[store.of].store
+            store = buffers[store.of].store
         match store:
             case ConstantStore():
                 return CONSTANT
             case ArenaStore():
                 return f"arena[{placed.offset}:{placed.offset + placed.bytes}]"
             case InputStore(index):
-                return _part(self._plan.graph.inputs[index], placed.offset)
+                return _part(self._notes.inputs[index], placed.offset)
             case OutputStore(index):
                 return _part(f"result {index}", placed.offset)
-
-
-def split_buffers(step: StepPlan) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The buffers that a step reads, and those that hold its results."""
-    operands = len(step.node.operands)
-    return step.buffers[:operands], step.buffers[operands : operands + len(step.node.results)]
-
-
-def weights_bytes(plan: Schedule) -> int:
-    """Of all constants, in each form that a kernel reads."""
-    return sum(size for _, size in constant_sizes(plan))
-
-
-def constant_sizes(plan: Schedule) -> Iterator[tuple[int, int]]:
-    """The number of each constant, and its bytes."""
-    for buffer in plan.buffers:
-        if isinstance(buffer.store, ConstantStore):
-            yield buffer.store.index, buffer.bytes.evaluate({})
 
 
 def _cost(step: StepNumbers) -> StepCost:

@@ -7,12 +7,13 @@ and without overlap. Results are those of the native executor, bit by bit.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
-from anyshape.base.errors import InsufficientMemoryError, MemoryLimitError
+from anyshape.base.errors import InsufficientMemoryError, MemoryLimitError, NotSavableError
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.executor import ExecutableMemory, Out, RunCounter, Steps
 from anyshape.execute.kernel_view import KernelView
+from anyshape.execute.link import LinkedConstant
 from anyshape.execute.native import NativeExecutor
 from anyshape.execute.specialization import Specialization
 from anyshape.ir.rewrite import Decision
@@ -21,6 +22,7 @@ from anyshape.observe.explain import KernelSummary
 from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
+from anyshape.saved.container import Blobs
 
 STEPWISE: Final = Capabilities("stepwise")
 
@@ -87,6 +89,15 @@ class StepwiseExecutor:
 
     def kernel_summary(self) -> KernelSummary:
         return self._native.kernel_summary()
+
+    @property
+    def constants(self) -> Sequence[LinkedConstant]:
+        return self._native.constants
+
+    def record(self, name: str, blobs: Blobs) -> NoReturn:
+        raise NotSavableError(
+            name, {"the stepwise executor": 1}, 'compile it with executor="native"'
+        )
 
     def decisions(self) -> tuple[Decision, ...]:
         return self._native.decisions()

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -188,8 +189,15 @@ def register(op: OpDef[A]) -> OpDef[A]:
     return op
 
 
+def _filled() -> dict[str, AnyOp]:
+    """The registry with all entries. They stand in the layer above, which imports this one; whoever
+    asks before they are imported has them imported."""
+    import_module("anyshape.ops")
+    return _REGISTRY
+
+
 def lookup(name: str) -> AnyOp:
-    found = _REGISTRY.get(name)
+    found = _REGISTRY.get(name) or _filled().get(name)
     if found is None:
         raise UnknownOpError(name, difflib.get_close_matches(name, _REGISTRY, n=2))
     return found
@@ -197,7 +205,7 @@ def lookup(name: str) -> AnyOp:
 
 def all_ops() -> list[AnyOp]:
     """Every registered op, by name."""
-    return [_REGISTRY[name] for name in sorted(_REGISTRY)]
+    return [op for _, op in sorted(_filled().items())]
 
 
 @dataclass(frozen=True)

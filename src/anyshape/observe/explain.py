@@ -84,16 +84,19 @@ class Explanation:
     planned: tuple[Decision, ...] = ()  # decisions about memory, after the passes
     target: str = ""  # what runs its kernels, if it has any
     branches: tuple[str, ...] = ()  # the cases that have programs of their own, and those refused
+    groups: tuple[Group, ...] = ()  # decisions of a saved executable, which has no others
 
     @property
     def applied(self) -> tuple[Group, ...]:
         """What was done."""
-        return tuple(_groups(d for d in self._decisions if d.taken))
+        made = _groups(d for d in self._decisions if d.taken)
+        return (*made, *(group for group in self.groups if group.taken))
 
     @property
     def refused(self) -> tuple[Group, ...]:
         """What was considered and not done."""
-        return tuple(_groups(d for d in self._decisions if not d.taken))
+        made = _groups(d for d in self._decisions if not d.taken)
+        return (*made, *(group for group in self.groups if not group.taken))
 
     @property
     def _decisions(self) -> Iterator[Decision]:

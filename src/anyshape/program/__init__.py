@@ -31,6 +31,7 @@ from anyshape.program.course import (
     RunProgram,
     TakeShape,
     TellSize,
+    with_addresses,
 )
 from anyshape.program.description import Input, Output, ProgramDescription
 from anyshape.program.steps import (
@@ -76,5 +77,6 @@ __all__ = [
     "TellSize",
     "Variant",
     "Word",
+    "with_addresses",
     "with_numbers",
 ]

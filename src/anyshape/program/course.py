@@ -12,7 +12,8 @@ csrc/core/course_description.h.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -165,3 +166,18 @@ class CourseDescription:
     entered: tuple[int, ...]
     results: tuple[int, ...]  # those that callers see
     dtypes: tuple[np.dtype[Any], ...]  # of these results
+
+
+def with_addresses(
+    description: CourseDescription, address: Callable[[int], int]
+) -> CourseDescription:
+    """The same with other addresses of constants."""
+    regions = (
+        replace(each, constants=tuple(_moved(constant, address) for constant in each.constants))
+        for each in description.regions
+    )
+    return replace(description, regions=tuple(regions))
+
+
+def _moved(constant: Constant, address: Callable[[int], int]) -> Constant:
+    return replace(constant, address=address(constant.address))

@@ -25,8 +25,10 @@ class Code:
     Immutable, and safe to use from any thread.
     """
 
-    def __init__(self, native: _native.CodeObject) -> None:
+    def __init__(self, native: _native.CodeObject, elf_object: bytes) -> None:
         self._native = native
+        self.elf_object = elf_object
+        """What it was loaded from: for those who save it."""
 
     def address(self, name: str) -> int:
         """The address of a function; `CodeError` if there is none of that name."""
@@ -58,7 +60,7 @@ def load_code(elf_object: bytes, *, perf_map: bool = False) -> Code:
     Malformed bytes raise `CodeError`. Well-formed ones are code: load what you trust.
     """
     try:
-        code = Code(_native.CodeObject.load(elf_object))
+        code = Code(_native.CodeObject.load(elf_object), elf_object)
     except _native.ObjectError as error:
         raise CodeError(str(error)) from error
     if perf_map:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from anyshape.program import ProgramDescription
+from anyshape.program import Buffer, ProgramDescription
 from anyshape.runtime import _native
 
 
@@ -84,6 +84,11 @@ class Specialization:
     def placements(self) -> tuple[Placement, ...]:
         """Where each buffer lies."""
         return tuple(Placement(*one) for one in self._native.placements)
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The buffers that are placed."""
+        return self._description.buffers
 
     @property
     def memory(self) -> Memory:

@@ -41,7 +41,7 @@ NO_OPS = {
     "compile", "errors", "ir", "jit", "newaxis",
     "ExecutionMode", "GraphOptimizationLevel", "IOBinding", "InferenceSession", "ModelMetadata",
     "NodeArg", "OrtValue", "RunOptions", "SessionOptions", "get_available_providers", "get_device",
-    "set_default_logger_severity",
+    "set_default_logger_severity", "LoadedExecutable", "LoadedModel", "load",
     "bf16", "bool", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
 }  # fmt: skip
 """Public names that are no functions of tensors; the fuzzer uses most of them."""

@@ -1,8 +1,13 @@
 """The names users may rely on. Adding one is a decision, so it is written down twice."""
 
+import ast
+from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 import anyshape as ash
+from anyshape._public import PLACES
 from anyshape.ir.opdef import all_ops
 
 NAMES = [
@@ -18,6 +23,8 @@ NAMES = [
     "InferenceSession",
     "Jitted",
     "KernelView",
+    "LoadedExecutable",
+    "LoadedModel",
     "ModelMetadata",
     "NodeArg",
     "Options",
@@ -95,6 +102,7 @@ NAMES = [
     "layer_norm",
     "less",
     "less_equal",
+    "load",
     "log_softmax",
     "logical_and",
     "logical_not",
@@ -177,6 +185,25 @@ NAMES = [
 
 OF_ENTRIES = [op.name for op in all_ops() if op.public]
 """Functions that come from ops that say so."""
+
+
+def test_what_type_checkers_read_is_what_is_imported() -> None:
+    tree = ast.parse(Path(ash.__file__).read_text())
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    read = {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in checked.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    of_functions = {"*", "_functions"}
+    assert {n: place for n, place in read.items() if n not in {*of_functions, "ir"}} == PLACES
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'anyshape' has no attribute 'sofmax'$"):
+        ash.sofmax  # noqa: B018
+    assert not hasattr(ash, "__wrapped__")
 
 
 def test_public_names() -> None:

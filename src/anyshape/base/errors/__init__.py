@@ -64,6 +64,14 @@ from anyshape.base.errors.models import (
     UnsupportedError,
     UnsupportedModelError,
 )
+from anyshape.base.errors.saved import (
+    DamagedFileError,
+    ForeignFileError,
+    NotSavableError,
+    SavedFileError,
+    SavedMachineError,
+    SavedVersionError,
+)
 from anyshape.base.errors.shapes import (
     AxisConflictError,
     AxisMultipleError,
@@ -106,6 +114,7 @@ __all__ = [
     "CompileError",
     "ConsumedError",
     "DTypeError",
+    "DamagedFileError",
     "DeadlineError",
     "DimError",
     "DimMismatchError",
@@ -114,6 +123,7 @@ __all__ = [
     "EvaluationError",
     "FactConflictError",
     "FactViolationError",
+    "ForeignFileError",
     "ForkedCallError",
     "ForkedCaptureError",
     "HostResultError",
@@ -130,6 +140,7 @@ __all__ = [
     "NoListingError",
     "NotGeneratedError",
     "NotPicklableError",
+    "NotSavableError",
     "OperandError",
     "OptionError",
     "OptionKindError",
@@ -139,6 +150,9 @@ __all__ = [
     "RefusedCaseError",
     "RequirementError",
     "ResultCacheError",
+    "SavedFileError",
+    "SavedMachineError",
+    "SavedVersionError",
     "ShapeError",
     "SizeSource",
     "TextError",

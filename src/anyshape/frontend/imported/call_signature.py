@@ -76,8 +76,8 @@ class CallSignature:
         self.names = example.names
         self.paths = tuple(map(path_text, example.paths))
         self.is_tensor = tuple(map(is_array, example.leaves))
-        self._constants = [None if is_array(leaf) else leaf for leaf in example.leaves]
-        self._structure = example.structure
+        self.constants = tuple(None if is_array(leaf) else leaf for leaf in example.leaves)
+        self.structure = example.structure
         self.containers = dict(zip(self.names, example.structure.children, strict=True))
         self._plain = all(self.is_tensor) and self.paths == self.names
 
@@ -89,7 +89,7 @@ class CallSignature:
         if self._plain:
             return [given[name] for name in self.names]
         try:
-            leaves = leaves_along(self._structure, given)
+            leaves = leaves_along(self.structure, given)
         except StructureMismatchError as error:
             problem = f"has {error.found}, the model was compiled with {error.expected}"
             fix = f"pass '{error.path}' in the same containers"
@@ -115,11 +115,11 @@ class CallSignature:
         if name not in self.paths:
             return ...
         number = self.paths.index(name)
-        return ... if self.is_tensor[number] else self._constants[number]
+        return ... if self.is_tensor[number] else self.constants[number]
 
     def _check_constants(self, leaves: Sequence[Any]) -> None:
         for leaf, known, tensor, path in zip(
-            leaves, self._constants, self.is_tensor, self.paths, strict=True
+            leaves, self.constants, self.is_tensor, self.paths, strict=True
         ):
             if tensor or leaf is known:
                 continue

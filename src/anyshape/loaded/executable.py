@@ -1,0 +1,83 @@
+"""`LoadedExecutable`: what an Executable is, from a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from numpy import ndarray
+
+from anyshape.base.pickled import from_saved
+from anyshape.loaded.passed_on import PassedOn
+from anyshape.loaded.programs import FileCode
+from anyshape.runtime.failures import RuntimeFailure
+from anyshape.saved.container import write_file
+from anyshape.saved.records import ExecutableRecord, ProgramRecord
+
+if TYPE_CHECKING:
+    from anyshape.execute import Executable, StepRun
+
+
+class LoadedExecutable(PassedOn):
+    """A compiled graph from a file. Calls are those of `Executable`; so is the rest."""
+
+    def __init__(self, record: ExecutableRecord, code: FileCode) -> None:
+        super().__init__(self._assembled)
+        self._record = record
+        self._code = code
+        self._checks = bool(record.checks)
+        self._run: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
+        if isinstance(record.executor, ProgramRecord) and not record.executor.output_numbers:
+            self._run = code.program(record.executor).run
+
+    def _assembled(self) -> Executable:
+        from anyshape.loaded.assemble import executable_of  # noqa: PLC0415 - on first use
+
+        return executable_of(self._record, self._code)
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        run = self._run
+        if run is None:
+            return self.executable(*arrays)
+        for array in arrays:
+            if type(array) is not ndarray:
+                return self.executable(*arrays)
+        try:
+            results = run(arrays)
+        except RuntimeFailure as failure:
+            raise self.executable.in_words_of_model(failure, arrays) from None
+        if not self._checks:
+            return results
+        return results[:-1] if results[-1][0] < 0 else self.executable.checked(results, arrays)
+
+    def run(self, arrays: tuple[Any, ...], **limits: Any) -> tuple[Any, ...]:
+        """A call with a deadline, a cancellation, a memory limit or arrays to write into. See
+        `Executable.run`."""
+        return self.executable.run(arrays, **limits)
+
+    def steps(self, *arrays: Any) -> Iterator[StepRun]:
+        """One call, a step at a time. See `Executable.steps`."""
+        return self.executable.steps(*arrays)
+
+    @property
+    def inputs(self) -> Sequence[tuple[str, str]]:
+        """Name and type of each array that a call takes."""
+        return self._record.inputs
+
+    @property
+    def name(self) -> str:
+        return self._record.name
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """The file that it was loaded from, once more."""
+        write_file(path, [self._code.file.memory])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return from_saved, (bytes(self._code.file.memory),)
+
+    def __copy__(self) -> LoadedExecutable:
+        return self
+
+    def __deepcopy__(self, memo: object) -> LoadedExecutable:
+        return self
