@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from anyshape.__main__ import main
+from anyshape.cli.app import main
 from anyshape.ir import parse
 from anyshape.passes import PASSES, run_passes
 

@@ -1,0 +1,291 @@
+"""`anyshape`: the commands. Each says in `--help` what it takes, with an example.
+
+Exit codes: 0 when done, 1 when something of the user's is wrong (one message, no traceback), 2 for
+arguments that no command has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from anyshape.base.errors import AnyshapeError
+from anyshape.cli import doctor as health
+from anyshape.cli import measure, opt
+from anyshape.cli.models import KINDS, Model, arrays_from, model_of
+from anyshape.cli.sizes import given
+from anyshape.observe.table import byte_text
+
+app = typer.Typer(
+    name="anyshape",
+    help="Compile a model once, run it at any shape.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help=KINDS)]
+Bind = Annotated[
+    list[str] | None,
+    typer.Option("--bind", "-b", help="sizes by axis: batch=8,seq=128", metavar="SIZES"),
+]
+Shapes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shapes",
+        "--optShapes",
+        "-shape",
+        help="ranges by axis, batch=1..8,seq=4..160, or shapes by input: x:8x128, x[8,1..128]",
+        metavar="SIZES",
+    ),
+]
+Threads = Annotated[int, typer.Option(help="the most that a call may use; 0: all")]
+AsJson = Annotated[bool, typer.Option("--json", help="for programs to read")]
+Seed = Annotated[int, typer.Option(help="of random inputs")]
+Files = Annotated[
+    list[str] | None,
+    typer.Option("--input", "-i", help="NAME=FILE.npy, or FILE.npz", metavar="FILE"),
+]
+
+
+def _ready(text: str, threads: int) -> Model:
+    """Compiling takes a while; nobody looks at a still terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return model_of(text, threads)
+    with console.status(f"{text}: reading and compiling"):
+        return model_of(text, threads)
+
+
+def _show(as_json: bool, data: dict[str, Any], print_: Callable[[], object]) -> None:
+    if as_json:
+        print(json.dumps(data, indent=2))
+    else:
+        print_()
+
+
+@app.command()
+def run(
+    model: ModelArgument,
+    bind: Bind = None,
+    shapes: Shapes = None,
+    files: Files = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="results as an .npz")] = "",
+    trace: Annotated[str, typer.Option(help="timings of steps, for ui.perfetto.dev")] = "",
+    threads: Threads = 0,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Run it once, on random arrays or on those of files.
+
+    Example: anyshape run model.onnx --bind batch=8,seq=128 -o results.npz
+    """
+    made = _ready(model, threads)
+    arrays_given = arrays_from(files or ())
+    binding = made.binding(given([*(bind or ()), *(shapes or ())]))
+    arrays = made.arrays(binding, arrays_given, seed)
+    results = made.executable(*arrays)
+    if trace:
+        made.executable.trace(trace, *arrays)
+    if output:
+        np.savez(output, *results)
+    rows = [
+        {"result": number, "type": str(array.dtype), "shape": list(array.shape), **_values(array)}
+        for number, array in enumerate(results)
+    ]
+    sizes = {} if arrays_given else binding
+    data = {"model": made.name, "binding": sizes, "results": rows}
+    _show(as_json, data, lambda: _table(f"{made.name} at {_sizes(sizes)}", rows))
+
+
+def _values(array: Any) -> dict[str, float | None]:
+    numbers = np.asarray(array, np.float64) if array.size else np.zeros(0)
+    names = ("mean", "min", "max")
+    values = (numbers.mean(), numbers.min(), numbers.max()) if array.size else (None,) * 3
+    return {n: None if v is None else float(v) for n, v in zip(names, values, strict=True)}
+
+
+def _sizes(binding: dict[str, int]) -> str:
+    return ", ".join(f"{name}={size}" for name, size in binding.items()) or "its one shape"
+
+
+def _table(title: str, rows: Sequence[dict[str, Any]]) -> None:
+    table = Table(title=title)
+    for name in rows[0] if rows else ():
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*map(_cell, row.values()))
+    Console().print(table)
+
+
+def _cell(value: object) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) else str(value)
+
+
+@app.command()
+def bench(
+    model: ModelArgument,
+    bind: Bind = None,
+    shapes: Shapes = None,
+    n: Annotated[int, typer.Option("--n", "-n", help="bindings, and calls at them", min=1)] = 60,
+    against: Annotated[str, typer.Option(help="other engines: onnxruntime")] = "",
+    threads: Threads = 0,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Time it: the first call, first calls at a binding, and the others.
+
+    Example: anyshape bench model.onnx --shapes "batch=1..8,seq=4..160" --n 60
+    """
+    made = _ready(model, threads)
+    bindings = measure.bindings_of(made, given([*(bind or ()), *(shapes or ())]), n, seed)
+    inputs = [made.arrays(binding, {}, seed) for binding in bindings]
+    executable = made.executable
+    rows = [measure.measured("anyshape", lambda arrays: executable(*arrays), inputs, n)]
+    left_out: dict[str, str] = {}
+    for name in filter(None, against.split(",")):
+        try:
+            call = measure.peer(name, model, [each for each, _ in made.inputs], threads)
+            rows.append(measure.measured(name, call, inputs, n))
+        except Exception as error:  # whatever a peer raises belongs in the report
+            left_out[name] = f"{type(error).__name__}: {error}".splitlines()[0]
+    data = {
+        "model": made.name,
+        "ready_seconds": made.seconds,
+        "bindings": len(bindings),
+        "peak_bytes": measure.peak_bytes(),
+        "engines": [row.as_dict() for row in rows],
+        "left_out": left_out,
+    }
+    _show(as_json, data, lambda: _bench_table(made, rows, len(bindings), left_out))
+
+
+def _bench_table(
+    made: Model, rows: Sequence[measure.Measured], bindings: int, left_out: dict[str, str]
+) -> None:
+    title = f"{made.name}, µs per call, at {bindings} bindings; ready after {made.seconds:.2f} s"
+    fastest = rows[0].p50
+    _table(title, [{**row.as_dict(), "to anyshape": row.p50 / fastest} for row in rows])
+    Console().print(f"peak of memory {byte_text(measure.peak_bytes())}")
+    for name, why in left_out.items():
+        Console().print(f"{name} is left out: {why}", markup=False)
+
+
+@app.command()
+def explain(model: ModelArgument, bind: Bind = None, threads: Threads = 0) -> None:
+    """What was done to it, what was refused, and why; with sizes, also its steps and memory.
+
+    Example: anyshape explain model.onnx --bind batch=8,seq=128
+    """
+    made = _ready(model, threads)
+    sizes = made.binding(given(bind or ())) if bind else {}
+    print(made.executable.explain(**sizes))
+
+
+@app.command()
+def inspect(model: ModelArgument, as_json: AsJson = False) -> None:
+    """Its inputs, results and axes.
+
+    Example: anyshape inspect model.onnx
+    """
+    made = _ready(model, 0)
+    notes = made.executable.notes
+    data = {
+        "model": made.name,
+        "kind": made.kind,
+        "inputs": {name: str(type_) for name, type_ in notes.inputs},
+        "results": [str(type_) for type_ in notes.results],
+        "axes": [str(axis) for axis in made.executable.axes],
+        "host_ops": dict(notes.host_ops),
+    }
+    _show(as_json, data, lambda: _inspected(data))
+
+
+def _inspected(data: dict[str, Any]) -> None:
+    print(f"{data['model']}: {data['kind']}")
+    for name, type_ in data["inputs"].items():
+        print(f"  input   {name}: {type_}")
+    for number, type_ in enumerate(data["results"]):
+        print(f"  result  {number}: {type_}")
+    for axis in data["axes"]:
+        print(f"  axis    {axis}")
+    for op, count in data["host_ops"].items():
+        print(f"  on the host: {op} ({count})")
+
+
+@app.command("compile")
+def compile_(
+    model: ModelArgument,
+    output: Annotated[str, typer.Option("--output", "-o", help="the file to write")] = "",
+    threads: Threads = 0,
+) -> None:
+    """Compile it, and save what runs: anyshape.load(...) needs nothing else.
+
+    Example: anyshape compile model.onnx -o model.ash
+    """
+    made = _ready(model, threads)
+    path = Path(output or Path(model.partition(":")[2] or model).with_suffix(".ash").name)
+    made.saves.save(path)
+    print(f"{path}: {byte_text(path.stat().st_size)}")
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """The machine as anyshape sees it, versions, caches, and a self-test.
+
+    Example: anyshape doctor
+    """
+    found = health.examined()
+    _show(as_json, found, lambda: [print(f"{name:18} {value}") for name, value in found.items()])
+    if found["self-test"] != "ok":
+        raise typer.Exit(1)
+
+
+@dataclass
+class _Opt:
+    """The arguments of `opt`, which is older than this app."""
+
+    file: str
+    passes: str | None
+    each: bool
+    decisions: bool
+    list: bool
+
+
+@app.command("opt")
+def opt_(
+    file: Annotated[str, typer.Argument(help="a graph as text; - reads stdin")] = "-",
+    passes: Annotated[str | None, typer.Option("-p", "--passes", help="names, with commas")] = None,
+    each: Annotated[bool, typer.Option("--each", help="print after each with effect")] = False,
+    decisions: Annotated[bool, typer.Option("--decisions", help="print what was decided")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="print the passes, and end")] = False,
+) -> None:
+    """Run passes on the text of a graph.
+
+    Example: anyshape opt graph.txt -p canonicalize,fuse
+    """
+    arguments = _Opt(file, passes, each, decisions, list_)
+    opt.run(argparse.Namespace(**vars(arguments)))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; errors go to stderr, and the exit code says that there was one."""
+    given_ = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        app(given_)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0
+    except (AnyshapeError, OSError, ImportError, UnicodeDecodeError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
