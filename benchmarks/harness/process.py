@@ -27,6 +27,8 @@ from benchmarks.harness.model import Array, Binding, Model
 WARM_UP = 0.25  # of a slice, before its calls count
 FEWEST_CALLS = 1
 SECONDS_TO_END = 5.0
+LIMIT_SECONDS = 600.0
+"""The longest wait for anything: building a model of a peer is the slowest of it."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 KEPT = 4 << 30  # bytes
 ALLOCATOR = {
@@ -129,7 +131,11 @@ def _die_with_parent() -> None:
 class EngineProcess:
     """Ask it; it runs only while it answers."""
 
-    def __init__(self, name: EngineName, threads: int, python: str = "") -> None:
+    def __init__(
+        self, name: EngineName, threads: int, python: str = "", limit: float = LIMIT_SECONDS
+    ) -> None:
+        """`limit`: after so many seconds without an answer the process is ended."""
+        self._limit = limit
         context = multiprocessing.get_context("spawn")
         context.set_executable(python or sys.executable)
         self._connection, theirs = context.Pipe()
@@ -164,8 +170,12 @@ class EngineProcess:
         try:
             os.kill(self.pid, signal.SIGCONT)
             self._connection.send(request)
+            if not self._connection.poll(self._limit):
+                self._process.kill()
+                self._process.join()
+                raise EngineError(f"no answer after {self._limit:g} s, ended")
             answer = self._connection.recv()
-        except (EOFError, BrokenPipeError, ProcessLookupError):
+        except (EOFError, OSError):
             raise EngineError("the process ended") from None
         self._stop()
         if isinstance(answer, EngineError):
@@ -205,19 +215,40 @@ def in_fresh_process(
     function: Callable[..., Any],
     *arguments: Any,
     threads: int = 2,
-    limit: float | None = None,
+    limit: float = LIMIT_SECONDS,
     python: str = "",
 ) -> Any:
     """The result of a function of a module, called where nothing has been warmed up.
 
     The C library is as users have it, because some of these functions look at its memory. After
-    `limit` seconds the process is ended, and TimeoutError raised. `python` is the interpreter of
-    another environment, if not of ours.
+    `limit` seconds the process is ended, and TimeoutError raised; a process that dies is an
+    EngineError. `python` is the interpreter of another environment, if not of ours.
     """
     context = multiprocessing.get_context("spawn")
     context.set_executable(python or sys.executable)
-    with _limited_to(threads), context.Pool(1, initializer=_die_with_parent) as pool:
-        try:
-            return pool.apply_async(function, arguments).get(limit)
-        except multiprocessing.TimeoutError:
-            raise TimeoutError(f"not done after {limit} s") from None
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_call, args=(theirs, function, arguments), daemon=True)
+    with _limited_to(threads):
+        process.start()
+    theirs.close()
+    try:
+        if not ours.poll(limit):
+            raise TimeoutError(f"not done after {limit} s")
+        answer, raised = ours.recv()
+    except EOFError:
+        process.join(SECONDS_TO_END)
+        raise EngineError(f"the process ended with {process.exitcode}") from None
+    finally:
+        process.kill()
+        process.join()
+    if raised is not None:
+        raise raised
+    return answer
+
+
+def _call(connection: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    _die_with_parent()
+    try:
+        connection.send((function(*arguments), None))
+    except Exception as error:
+        connection.send((None, EngineError(f"{type(error).__name__}: {error}")))

@@ -125,8 +125,12 @@ class Turns:
             if contender.label in measured.failures:
                 continue
             progress(f"{case.label}: {contender.label}")
-            process = self._process(contender)
-            timing = process.time(contender.model, case.binding, seconds)
+            try:
+                timing = self._process(contender).time(contender.model, case.binding, seconds)
+            except EngineError as error:  # it died, or hangs; the others go on
+                measured.failures[contender.label] = str(error)
+                measured.timings.pop(contender.label, None)
+                continue
             before = measured.best(contender.label)
             quicker |= not timing.best >= CLEARLY_QUICKER * before
             measured.timings.setdefault(contender.label, []).append(timing)

@@ -77,3 +77,26 @@ def test_a_call_longer_than_its_slice_is_timed_once():
 def test_a_slice_of_no_time_is_one_call():
     calls: list[int] = []
     assert time_calls(lambda: calls.append(1), 0.0).calls == len(calls) == 1
+
+
+def test_a_process_that_dies_is_an_error_and_no_endless_wait():
+    with pytest.raises(EngineError, match=r"^the process ended with 7$"):
+        in_fresh_process(os._exit, 7, threads=1)
+
+
+def test_every_wait_has_a_limit():
+    with pytest.raises(TimeoutError, match=r"^not done after 0.1 s$"):
+        in_fresh_process(time.sleep, 60, threads=1, limit=0.1)
+    process = EngineProcess("numpy", 1, limit=0.0)
+    try:
+        with pytest.raises(EngineError, match=r"^no answer after 0 s, ended$"):
+            process.outputs(Add(), BINDING)
+        with pytest.raises(EngineError, match="the process ended"):
+            process.outputs(Add(), BINDING)
+    finally:
+        process.close()
+
+
+def test_what_is_raised_comes_back():
+    with pytest.raises(EngineError, match=r"^ValueError: invalid literal"):
+        in_fresh_process(int, "x", threads=1)
