@@ -102,7 +102,7 @@ def _exported(path: str, threads: int) -> CompiledModule:
         raise FileNotFoundError(2, "No such file or directory", path)
     torch: Any = import_module("torch")
     program: Any = torch.export.load(path)
-    return compile(program, threads=threads)
+    return cast(CompiledModule, compile(program, threads=threads))
 
 
 def _function(module: str, name: str, threads: int) -> Executable:

@@ -93,8 +93,8 @@ class NativeExecutor:
         return Specialization(self.notes, native)
 
     def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
-        binding = complete_binding(self.symbols, sizes, self.plan.graph)
-        if not self.bindings.allows(binding):
+        binding = complete_binding(self.notes, sizes)
+        if not self.notes.bindings.allows(binding):
             return None
         return self._at(sizes, self.linked.program.planned_bytes)
 

@@ -111,13 +111,13 @@ def one_hot(indices: ArrayLike, classes: Size, dtype: DType = f32) -> Tensor:
     return cast_to(wide == arange(classes), dtype)
 
 
-def tril(x: ArrayLike, k: Size = 0) -> Tensor:
+def tril(x: ArrayLike, k: int | Dim = 0) -> Tensor:
     """The lower triangle of the last two axes; zeros above diagonal `k`."""
     row, column, operand = _plane(x)
     return where(column <= row + k, operand, asarray(0, operand.dtype))
 
 
-def triu(x: ArrayLike, k: Size = 0) -> Tensor:
+def triu(x: ArrayLike, k: int | Dim = 0) -> Tensor:
     """The upper triangle of the last two axes; zeros below diagonal `k`."""
     row, column, operand = _plane(x)
     return where(column >= row + k, operand, asarray(0, operand.dtype))

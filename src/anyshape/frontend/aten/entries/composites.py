@@ -174,12 +174,12 @@ def eye(call: Call, n: Size, m: Size | None = None, **_: Any) -> Tensor:
 
 
 @entry("aten.tril.default")
-def tril(call: Call, x: Tensor, diagonal: Size = 0) -> Tensor:
+def tril(call: Call, x: Tensor, diagonal: int | Dim = 0) -> Tensor:
     return source.tril(x, diagonal)
 
 
 @entry("aten.triu.default")
-def triu(call: Call, x: Tensor, diagonal: Size = 0) -> Tensor:
+def triu(call: Call, x: Tensor, diagonal: int | Dim = 0) -> Tensor:
     return source.triu(x, diagonal)
 
 
