@@ -81,6 +81,7 @@ class OpEntry:
     since: int
     function: Entry
     required: int
+    needed: frozenset[int]  # inputs that may not be left out
     most: int | None  # None: any number of inputs
     attributes: Mapping[str, type]
     compulsory: frozenset[str]  # attributes without a default
@@ -95,6 +96,7 @@ class OpEntry:
             since,
             function,
             sum(p.default is p.empty for p in inputs),
+            frozenset(n for n, p in enumerate(inputs) if p.default is p.empty and not _may_lack(p)),
             None if many else len(inputs),
             {p.name: _without_none(p.annotation) for p in words},
             frozenset(p.name for p in words if p.default is p.empty),
@@ -108,10 +110,14 @@ class OpEntry:
         too_many = self.most is not None and len(inputs) > self.most
         if too_many or len(inputs) < self.required:
             raise call.invalid(f"has {len(inputs)} inputs")
-        if any(each is None for each in inputs[: self.required]):
+        if any(inputs[number] is None for number in self.needed):
             raise call.invalid("lacks an input that it cannot do without")
         if missing := sorted(self.compulsory - attributes.keys()):
             raise call.invalid(f"lacks the attribute '{missing[0]}'")
+
+
+def _may_lack(parameter: inspect.Parameter) -> bool:
+    return NoneType in get_args(parameter.annotation)
 
 
 def _without_none(annotation: Any) -> type:

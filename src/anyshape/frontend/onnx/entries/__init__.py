@@ -2,6 +2,9 @@
 
 from anyshape.frontend.onnx.entries import (
     activations,
+    contrib,
+    contrib_attention,
+    contrib_quantized,
     control,
     convolutions,
     elementwise,
@@ -22,6 +25,9 @@ from anyshape.frontend.onnx.entries import (
 
 __all__ = [
     "activations",
+    "contrib",
+    "contrib_attention",
+    "contrib_quantized",
     "control",
     "convolutions",
     "elementwise",

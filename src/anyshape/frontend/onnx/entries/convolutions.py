@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypedDict
 
 from anyshape.frontend.builder.assemble import pad
 from anyshape.frontend.builder.conv import by_group
@@ -21,6 +22,17 @@ from anyshape.frontend.onnx.numbers import integers_of, sizes_of
 from anyshape.sym import Dim
 
 Numbers = tuple[int, ...]
+
+
+class ConvWords(TypedDict):
+    """Attributes of a convolution."""
+
+    auto_pad: str
+    dilations: Numbers | None
+    group: int
+    kernel_shape: Numbers | None
+    pads: Numbers | None
+    strides: Numbers | None
 
 
 @entry("Conv")

@@ -12,7 +12,8 @@ from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.onnx.calls import Call, entry
 from anyshape.frontend.onnx.dtypes import dtype_of_code
-from anyshape.ir.types import DType, f32, f64, i32, u8
+from anyshape.frontend.onnx.entries.convolutions import ConvWords, conv
+from anyshape.ir.types import DType, f32, i32, u8
 from anyshape.sym import Dim
 
 
@@ -32,14 +33,14 @@ def _along(call: Call, x: Tensor, scale: Tensor, axis: int, block_size: int) -> 
     return scale.reshape((-1, *(Dim.of(1),) * (x.ndim - 1 - place)))
 
 
-def _quantized(x: Tensor, scale: Tensor, zero: Tensor, to: DType) -> Tensor:
+def quantized(x: Tensor, scale: Tensor, zero: Tensor, to: DType) -> Tensor:
     """Rounded to the nearest even, and kept within the type."""
     low, high = float(to.lowest), float(to.highest)
     found = ew.round(x / scale) + cast_to(zero, x.dtype)
     return cast_to(ew.clip(found, low, high), to)
 
 
-def _require_small(call: Call, dtype: DType) -> None:
+def require_small(call: Call, dtype: DType) -> None:
     if not dtype.is_integer or dtype.bits > 16:
         raise active().refuse(f"{call.op} to {dtype}", "quantise to 8 or 16 bits")
 
@@ -60,12 +61,12 @@ def quantize_linear(
     to = zero.dtype if zero is not None else u8
     if output_dtype:
         to = dtype_of_code(output_dtype, str(call))
-    _require_small(call, to)
+    require_small(call, to)
     if precision and dtype_of_code(precision, str(call)) != f32:
         raise active().refuse(f"{call.op} in another precision", "quantise in float")
     zeros = asarray(0, to) if zero is None else _along(call, x, zero, axis, block_size)
     wide = cast_to(x, f32)
-    return _quantized(wide, cast_to(_along(call, x, scale, axis, block_size), f32), zeros, to)
+    return quantized(wide, cast_to(_along(call, x, scale, axis, block_size), f32), zeros, to)
 
 
 @entry("DequantizeLinear", since=10)
@@ -87,21 +88,37 @@ def dequantize_linear(
     return cast_to(cast_to(whole, f32) * factor, to)
 
 
+def _point(zero: Tensor) -> Tensor:
+    """A zero point or a scale for all, without axes."""
+    return zero.reshape(()) if zero.shape == (1,) else zero
+
+
 def _centered(x: Tensor, zero: Tensor | None, per_row: bool) -> Tensor:
     """As i32, less its zero point: one for all, or for each row, or for each column."""
     if zero is None:
         return cast_to(x, i32)
-    point = cast_to(zero, i32)
+    point = cast_to(_point(zero), i32)
     if per_row and point.ndim == 1 and x.ndim > 1:
         point = expand_dims(point, 1)
     return cast_to(x, i32) - point
+
+
+def integer_product(a: Tensor, a_zero: Tensor | None, b: Tensor, b_zero: Tensor | None) -> Tensor:
+    """The exact product in i32 (`passes/quantized_products.py`)."""
+    return products.matmul(_centered(a, a_zero, True), _centered(b, b_zero, False))
 
 
 @entry("MatMulInteger", since=10)
 def matmul_integer(
     call: Call, a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
 ) -> Tensor:
-    return products.matmul(_centered(a, a_zero, True), _centered(b, b_zero, False))
+    return integer_product(a, a_zero, b, b_zero)
+
+
+def requantized(whole: Tensor, factor: Tensor, scale: Tensor, zero: Tensor) -> Tensor:
+    """Sums times the scales of both sides, in the scale of the result: in f32, as onnxruntime."""
+    real = cast_to(whole, f32) * (factor / scale)
+    return quantized(real, asarray(1.0, f32), zero, zero.dtype)
 
 
 @entry("QLinearMatMul", since=10)
@@ -116,9 +133,84 @@ def qlinear_matmul(
     y_scale: Tensor,
     y_zero: Tensor,
 ) -> Tensor:
-    _require_small(call, y_zero.dtype)
-    whole = products.matmul(_centered(a, a_zero, True), _centered(b, b_zero, False))
-    left = expand_dims(a_scale, 1) if a_scale.ndim == 1 and a.ndim > 1 else a_scale
-    factor = cast_to(left, f64) * cast_to(b_scale, f64)
-    real = cast_to(whole, f64) * factor
-    return _quantized(real, cast_to(y_scale, f64), y_zero, y_zero.dtype)
+    require_small(call, y_zero.dtype)
+    whole = integer_product(a, a_zero, b, b_zero)
+    left = _point(a_scale)
+    left = expand_dims(left, 1) if left.ndim == 1 and a.ndim > 1 else left
+    factor = cast_to(left, f32) * cast_to(_point(b_scale), f32)
+    return requantized(whole, factor, cast_to(_point(y_scale), f32), _point(y_zero))
+
+
+# --- convolutions ---------------------------------------------------------------------------------
+
+
+def _integer_conv(
+    call: Call,
+    x: Tensor,
+    x_zero: Tensor | None,
+    weight: Tensor,
+    w_zero: Tensor | None,
+    words: ConvWords,
+) -> Tensor:
+    """[batch, channels, …] in i32. Padding is what stands for 0: the zero point."""
+    if w_zero is not None and w_zero.ndim == 1 and w_zero.shape != (1,):
+        w_zero = w_zero.reshape((-1, *(1,) * (weight.ndim - 1)))
+    return conv(call, _centered(x, x_zero, False), _centered(weight, w_zero, False), **words)
+
+
+@entry("ConvInteger", since=10)
+def conv_integer(
+    call: Call,
+    x: Tensor,
+    weight: Tensor,
+    x_zero: Tensor | None = None,
+    w_zero: Tensor | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: tuple[int, ...] | None = None,
+    group: int = 1,
+    kernel_shape: tuple[int, ...] | None = None,
+    pads: tuple[int, ...] | None = None,
+    strides: tuple[int, ...] | None = None,
+) -> Tensor:
+    words = ConvWords(
+        auto_pad=auto_pad, dilations=dilations, group=group, kernel_shape=kernel_shape,
+        pads=pads, strides=strides,
+    )  # fmt: skip
+    return _integer_conv(call, x, x_zero, weight, w_zero, words)
+
+
+@entry("QLinearConv", since=10)
+def qlinear_conv(
+    call: Call,
+    x: Tensor,
+    x_scale: Tensor,
+    x_zero: Tensor,
+    weight: Tensor,
+    w_scale: Tensor,
+    w_zero: Tensor,
+    y_scale: Tensor,
+    y_zero: Tensor,
+    bias: Tensor | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: tuple[int, ...] | None = None,
+    group: int = 1,
+    kernel_shape: tuple[int, ...] | None = None,
+    pads: tuple[int, ...] | None = None,
+    strides: tuple[int, ...] | None = None,
+) -> Tensor:
+    """The bias has the scale of sums."""
+    require_small(call, y_zero.dtype)
+    words = ConvWords(
+        auto_pad=auto_pad, dilations=dilations, group=group, kernel_shape=kernel_shape,
+        pads=pads, strides=strides,
+    )  # fmt: skip
+    whole = _integer_conv(call, x, x_zero, weight, w_zero, words)
+    ones = (1,) * (x.ndim - 2)
+    if bias is not None:
+        whole = whole + bias.reshape((-1, *ones))
+    factor = _point(x_scale) * (
+        w_scale.reshape((-1, *ones)) if w_scale.ndim and w_scale.shape != (1,) else _point(w_scale)
+    )
+    return requantized(whole, factor, _point(y_scale), _point(y_zero))
