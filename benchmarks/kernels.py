@@ -14,7 +14,9 @@ from benchmarks.harness.engines import EngineName
 from benchmarks.harness.report import Row, Table, at_least, at_most, microseconds, number
 from benchmarks.harness.session import Session
 from benchmarks.harness.turns import OURS, Case, Contender, Measured, race
-from benchmarks.workloads import Attention, Dense, FiveOps, Images, Rows, SegmentSums
+from benchmarks.workloads import Attention, Dense, DenseBytes, FiveOps, Images, Rows, SegmentSums
+
+from anyshape.execute.target import target_for
 
 # --- products -------------------------------------------------------------------------------------
 
@@ -50,6 +52,29 @@ def gflops(measured: Measured, label: str) -> str:
     seconds = measured.best(label)
     rate = model.flops(measured.case.binding) / seconds / 1e9
     return number(rate, 1)
+
+
+# --- products of bytes ----------------------------------------------------------------------------
+
+BYTES = {True: 3.0, False: 1.6}
+"""How much faster than f32 they should be, with VNNI and without."""
+
+
+def byte_products(session: Session, title: str) -> None:
+    """u8 by constant i8, scaled to f32, against the f32 product: GFLOP/s, one thread."""
+    shapes = [(weights, rows) for weights in WEIGHTS for rows in (1, 8, 32, 128)]
+    cases = [
+        against(product_label(Dense(*w), n), {"rows": n}, DenseBytes(*w), Dense(*w))
+        for w, n in shapes
+    ]
+    limit, rows = BYTES[target_for().tiling.group == 4], list[Row]()
+    for one in session.measure(title, cases):
+        label, is_wide = one.case.label, one.case.binding["rows"] >= 32
+        gain = one.best("plain") / one.best(label)
+        wanted = limit if is_wide else 1.0
+        cells = gflops(one, "plain"), gflops(one, label)
+        rows.append(Row(label, cells, number(gain), f"≥ {wanted}", at_least(gain, wanted)))
+    session.show(Table(title, ("f32", "u8 × i8"), tuple(rows), "speed-up"))
 
 
 # --- epilogues and sizes beside the tile ----------------------------------------------------------
@@ -200,6 +225,7 @@ def against_torch(session: Session, title: str, cases: Sequence[Case], limit: fl
 
 TABLES = {
     "products, one thread, GFLOP/s": products,
+    "products of bytes, one thread, GFLOP/s": byte_products,
     "epilogue of a product, one thread, µs": epilogues,
     "sizes beside the tile, one thread": off_tile,
     "five elementwise ops with two broadcasts, µs": five_ops,

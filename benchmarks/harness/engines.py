@@ -61,7 +61,8 @@ def _traced(model: WrittenModel) -> Any:
     def function(inputs: Any) -> Any:
         return model.anyshape(weights, *inputs.values())
 
-    types = {name: ash.f32[shape] for name, shape in model.signature.items()}
+    dtypes = {name: getattr(ash, model.dtypes.get(name, "f32")) for name in model.signature}
+    types = {name: dtypes[name][shape] for name, shape in model.signature.items()}
     function.__annotations__ = {"inputs": types}
     return ash.jit(function).graph
 

@@ -58,6 +58,11 @@ class WrittenModel(Model):
         """The shape of the only output."""
 
     @property
+    def dtypes(self) -> Mapping[str, str]:
+        """Of inputs that are not f32."""
+        return {}
+
+    @property
     def weight_shapes(self) -> Mapping[str, tuple[int, ...]]:
         """The constants by name."""
         return {}

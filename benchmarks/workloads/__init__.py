@@ -3,7 +3,7 @@
 from benchmarks.workloads.attention import Attention
 from benchmarks.workloads.convolutions import Convolutions
 from benchmarks.workloads.deepseek import DeepSeek
-from benchmarks.workloads.dense import Dense
+from benchmarks.workloads.dense import Dense, DenseBytes
 from benchmarks.workloads.elementwise import Add, FiveOps
 from benchmarks.workloads.encoder import Encoder
 from benchmarks.workloads.gpt2 import Gpt2, Gpt2Steps
@@ -19,6 +19,7 @@ __all__ = [
     "Convolutions",
     "DeepSeek",
     "Dense",
+    "DenseBytes",
     "Encoder",
     "FiveOps",
     "Gpt2",

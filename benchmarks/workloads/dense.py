@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from benchmarks.harness.model import Array, Binding, Shape, WrittenModel
 
 # ruff: noqa: PLC0415 - an engine's library is imported by its own process only
@@ -56,3 +57,36 @@ class Dense(WrittenModel):
 
     def flops(self, binding: Binding) -> int:
         return 2 * binding["rows"] * self.depth * self.columns
+
+
+@dataclass(frozen=True)
+class DenseBytes(Dense):
+    """x[rows, depth] of u8 @ w[depth, columns] of i8, scaled to f32. Ours only."""
+
+    @property
+    def dtypes(self) -> Mapping[str, str]:
+        return {"x": "u8"}
+
+    def weights(self) -> dict[str, Array]:
+        rng = np.random.default_rng(0)
+        return {"w": rng.integers(-128, 128, (self.depth, self.columns)).astype(np.int8)}
+
+    def inputs(self, binding: Binding) -> tuple[Array, ...]:
+        rng = np.random.default_rng(1)
+        return (rng.integers(0, 256, (binding["rows"], self.depth)).astype(np.uint8),)
+
+    @property
+    def weight_bytes(self) -> int:
+        return self.depth * self.columns
+
+    def anyshape(self, weights: Mapping[str, Array], *inputs: Any) -> Any:
+        import anyshape as ash
+
+        x = (inputs[0].astype(ash.i32) - 128).astype(ash.f32) * 0.01
+        return x @ (ash.asarray(weights["w"]).astype(ash.f32) * 0.01)
+
+    def torch(self, weights: Mapping[str, Any], *inputs: Any) -> Any:
+        from torch.nn import functional
+
+        x = (inputs[0].float() - 128) * 0.01
+        return functional.linear(x, weights["w"].float() * 0.01)
