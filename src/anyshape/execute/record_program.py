@@ -126,7 +126,7 @@ def _packing(packing: Packing | None) -> PackingRecord | None:
     if packing is None:
         return None
     axes = packing.batch, packing.depth, packing.free
-    return PackingRecord(*axes, packing.columns, packing.parts)
+    return PackingRecord(*axes, packing.columns, packing.parts, packing.group)
 
 
 def _step(step: StepNotes) -> StepRecord:

@@ -35,6 +35,7 @@ class PackingRecord(NamedTuple):
     free: tuple[int, ...]
     columns: int
     parts: int
+    group: int = 1
 
 
 class ArrayRecord(NamedTuple):
