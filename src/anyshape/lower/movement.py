@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from anyshape.ir.node import Node, Value
 from anyshape.ir.types import Shape, bool_
-from anyshape.loop import Apply, Number, Scalar
+from anyshape.loop import Apply, Guard, Number, Scalar
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Conditions, Lowering, rule
 from anyshape.ops.movement import (
@@ -157,10 +157,9 @@ def pad(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scal
         for test in _inside(i, size, before, after)
     )
     value = low.at(x, source, (*conditions, *inside))
-    for test in inside:
-        flag = low.let(Apply("le", (Number(test.lhs), Number(test.rhs)), bool_))
-        value = low.apply("select", (flag, value, low.at(fill, (), conditions)), value.dtype)
-    return value
+    if not inside:
+        return value
+    return low.let(Guard(inside, value, low.at(fill, (), conditions)))
 
 
 def _inside(i: Dim, size: Dim, before: Dim, after: Dim) -> list[LessEqual]:
