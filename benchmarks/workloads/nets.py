@@ -21,11 +21,9 @@ class Net(TorchModel):
     name: NetName
 
     def module(self) -> Any:
-        import torch
-        from benchmarks.workloads.net_modules import NETS
+        from benchmarks.workloads.net_modules import net
 
-        torch.manual_seed(0)
-        return NETS[self.name]().eval()
+        return net(self.name)
 
     @property
     def is_sound(self) -> bool:
