@@ -115,9 +115,11 @@ class BranchExplorer:
 
     def _failed(self, error: Exception, sizes: Sizes, exactly: Case) -> RefusedCase:
         """The sizes that give the same answers up to where the model raised. What an op raises
-        depends on more than these: nothing is known of other sizes."""
-        conditions = exactly if _raised_by_op(error) else self._answers(sizes) or exactly
-        return RefusedCase(conditions, _words(error), location_of_error(error))
+        depends on more than these: nothing is known of other sizes, until it does so again."""
+        words, location = _words(error), location_of_error(error)
+        again = any((each.problem, each.location) == (words, location) for each in self.refused)
+        known = again or not _raised_by_op(error)
+        return RefusedCase(self._answers(sizes) or exactly if known else exactly, words, location)
 
     def _answers(self, sizes: Sizes) -> Case:
         """What the last export asked before it failed, in terms of axes; nothing if that cannot be

@@ -49,6 +49,9 @@ from anyshape.frontend.torch_export.size_arguments import size_arguments
 from anyshape.frontend.torch_export.torch_settings import quiet, symbolic_flags
 from anyshape.sym import Axis, Symbol
 
+_DIFFER = "must match the size of tensor"
+"""What torch says of sizes that differ: those of the example do, whatever others may be."""
+
 ExampleCall = tuple[tuple[Any, ...], dict[str, Any]]
 Sizes = Mapping[Symbol, int]
 
@@ -91,8 +94,8 @@ class Exporter:
             return self._exported(sizes, fixed, as_at_one, empty=True)
         except AnyshapeError:
             raise
-        except Exception:
-            if 0 in sizes.values():
+        except Exception as error:
+            if 0 in sizes.values() or _DIFFER in str(error):
                 raise
             asked = self.asked
             with suppress(Exception):

@@ -29,17 +29,20 @@ def size_arguments() -> Generator[None]:
     with ExitStack() as stack:
         for owner, functions in ((own, _OF_TORCH), (layers, _OF_LAYERS)):
             for name, of_sizes in functions.items():
-                taking = _taking(getattr(owner, name), of_sizes)
+                taking = _taking(getattr(owner, name), of_sizes, _has_size)
                 stack.enter_context(patch.object(owner, name, taking))
+        taking = _taking(layers.max_pool1d, _max_pool1d, lambda x: isinstance(x, torch.Tensor))
+        stack.enter_context(patch.object(layers, "max_pool1d", taking))
         yield
 
 
-def _taking(function: Function, of_sizes: Function) -> Function:
+def _taking(function: Function, of_sizes: Function, by: Callable[[Any], bool]) -> Function:
+    """`of_sizes` where an argument asks for it, unless it has no answer."""
     thread = get_ident()
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        symbolic = any(map(_has_size, (*args, *kwargs.values())))
+        symbolic = any(map(by, (*args, *kwargs.values())))
         result = of_sizes(*args, **kwargs) if symbolic and get_ident() == thread else None
         return function(*args, **kwargs) if result is None else result
 
@@ -132,6 +135,25 @@ def _pool(rank: int, whole: Function) -> Function:
         return whole(x, tuple(range(-rank, 0)), keepdim=True)
 
     return pool
+
+
+def _max_pool1d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Of images of one row: torch's code for one axis takes its size as a number."""
+    if type(x.shape[-1]) is not torch.SymInt or _has_size(kernel_size):
+        return None
+    steps = kernel_size if stride is None else stride
+    given = ((1, kernel_size), (1, steps), (0, padding), (1, dilation))
+    pairs = [(row, _each(1, size)[0]) for row, size in given]
+    found = layers.max_pool2d(x.unsqueeze(-2), *pairs, ceil_mode, return_indices)
+    return tuple(each.squeeze(-2) for each in found) if return_indices else found.squeeze(-2)
 
 
 def _each(rank: int, given: Any) -> tuple[Any, ...]:

@@ -30,7 +30,7 @@ from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.builder.transposed_conv import Phases
 from anyshape.frontend.builder.transposed_conv import transposed as transposed_convolution
-from anyshape.sym import Dim
+from anyshape.sym import Dim, minimum
 from anyshape.sym import product as product_of
 
 
@@ -50,6 +50,7 @@ def convolution(
     """Channels are the second axis of `x`, and the first two of `weight`."""
     if any(size.constant is None for size in weight.shape[2:]):
         raise NoEntryError
+    _require_places(x)
     stride, padding, dilation = (_each(x.ndim - 2, given) for given in (stride, padding, dilation))
     if transposed:
         more = _each(x.ndim - 2, output_padding)
@@ -65,6 +66,14 @@ def convolution(
     if bias is not None:
         found = found + in_wide(bias).reshape((-1, *(1,) * (x.ndim - 2)))
     return cast_to(found, call.dtype)
+
+
+def _require_places(x: Tensor) -> None:
+    """Of images that are there, torch takes none without a place, also if padding adds some."""
+    for size in x.shape[2:]:
+        if not active().proves(size >= 1):
+            why = "convolution: an image has at least one place along each axis"
+            active().require(minimum(x.shape[0], Dim.of(1)) <= size, why)
 
 
 def _has_many_depthwise_taps(weight: Tensor, groups: int) -> bool:

@@ -10,7 +10,7 @@ from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError, as_dtype, en
 from anyshape.frontend.aten.value_checks import check_divisor
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder.compound import relu
-from anyshape.frontend.builder.convert import ArrayLike, cast_to
+from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to
 from anyshape.frontend.builder.functions import FUNCTIONS, expm1, log
 from anyshape.frontend.builder.movement import broadcast_to
 from anyshape.frontend.builder.quotients import fmod, trunc, trunc_divide
@@ -48,6 +48,11 @@ def _log10(x: Tensor) -> Tensor:
     return log(x) * (1 / math.log(10))
 
 
+def _negated(x: Tensor) -> Tensor:
+    """Bytes wrap."""
+    return asarray(0, x.dtype) - x if x.dtype == u8 else ew.negative(x)
+
+
 def _sign(x: Tensor) -> Tensor:
     """0 for NaN, as torch has it."""
     if x.dtype == bool_:
@@ -58,7 +63,7 @@ def _sign(x: Tensor) -> Tensor:
 _UNARY: dict[str, Function] = {
     **FUNCTIONS,
     "abs": ew.abs, "ceil": ew.ceil, "floor": ew.floor, "log2": _log2, "log10": _log10,
-    "neg": ew.negative, "reciprocal": ew.reciprocal, "round": ew.round, "sign": _sign,
+    "neg": _negated, "reciprocal": ew.reciprocal, "round": ew.round, "sign": _sign,
     "square": ew.square, "trunc": trunc, "relu": relu, "bitwise_not": ew.bitwise_not,
 }  # fmt: skip
 

@@ -233,6 +233,14 @@ def _rolled(x: Tensor, axis: int, shift: Dim) -> Tensor:
     size = x.shape[axis]
     if shift == 0 or size == 0:
         return x
-    place = (size - shift) % maximum(size, 1)  # where the first element is taken from
+    place = _first_place(size, shift)
     back = assemble.cut(x, axis, place, size)
     return assemble.concat([back, assemble.cut(x, axis, Dim.of(0), place)], axis)
+
+
+def _first_place(size: Dim, shift: Dim) -> Dim:
+    """Where the first element is taken from: a sum where an axis is known to be that long."""
+    for place in (-shift, size - shift):
+        if active().proves(place >= 0) and active().proves(place <= size):
+            return place
+    return (size - shift) % maximum(size, 1)

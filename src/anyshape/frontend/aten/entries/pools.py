@@ -25,6 +25,7 @@ def _each(rank: int, given: Sizes) -> list[Size]:
 def _axes(
     rank: int, x: Tensor, size: Sizes, step: Sizes, padding: Sizes, gap: Sizes, ceil_mode: bool
 ) -> list[pool.Along]:
+    _require_channels(x, rank)
     given = _each(rank, size), _each(rank, step or size), _each(rank, gap), _each(rank, padding)
     return pool.alongs(x, rank, *given, ceil_mode)
 
@@ -61,6 +62,14 @@ def _avg_pool(rank: int) -> Pool:
         return pool.avg_along(x, axes, count_include_pad, divisor_override)
 
     return apply
+
+
+def _require_channels(x: Tensor, rank: int) -> None:
+    """torch takes a batch of nothing, and no other axis without elements."""
+    channels, *places = x.shape[x.ndim - rank - 1 :]
+    active().require(channels >= 1, "a pool needs a channel")
+    for size in places:
+        active().require(size >= 1, "a pool needs a place")
 
 
 def _require_elements(call: Call, x: Tensor, rank: int) -> None:
