@@ -99,8 +99,8 @@ class RelativeBias(nn.Module):
 
 MODULES: list[tuple[type[nn.Module], dict[str, str]]] = [
     (NanoAttention, {"causal": "top_left", "masks": "0"}),
-    (Einsum, {"causal": "none", "masks": "1"}),
-    (SharedHeads, {"causal": "none", "masks": "1"}),
+    (Einsum, {"causal": "top_left", "masks": "0"}),
+    (SharedHeads, {"causal": "top_left", "masks": "0"}),
     (Window, {"causal": "top_left", "low": "-4", "cap": "30.0", "masks": "0"}),
     (Alibi, {"masks": "1"}),
     (RelativeBias, {"masks": "1"}),
