@@ -14,7 +14,8 @@ and that group can take it:
   - views in front of a contraction (transposes, slices, broadcasts, widening casts) join it if its
     family still matches with them: operands read as matrices, say;
   - views that several kernels read are part of each of them, if they leave columns next to each
-    other and are of memory that is written anyway: reading it there is cheaper than a copy;
+    other and are of memory that is written anyway: reading it there is cheaper than a copy; so are
+    positions (`iota`), which are sooner made than read;
   - a map that is left in front of a dot, and feeds nothing else, joins it if its ops are cheap: the
     dot computes one of its operands itself (`dot_prologue.py`).
 
@@ -40,7 +41,7 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision, DecisionLog, Refusal
-from anyshape.ops.known import CONCAT, DOT, SLICE
+from anyshape.ops.known import CONCAT, DOT, IOTA, SLICE
 from anyshape.ops.movement import SliceAttrs, TransposeAttrs
 from anyshape.passes.dot_prologue import objection_to_prologue
 from anyshape.passes.native_forms import has_kernel, is_alias, is_alone, is_loop, is_map
@@ -158,8 +159,9 @@ class Grouping:
         self.groups[node] = group
 
     def _is_shared(self, node: Node) -> bool:
-        """Whether a view becomes part of all kernels that read it."""
-        if node in self.results or not _keeps_columns(node) or not self._is_of_memory(node):
+        """Whether a view, or positions, become part of all kernels that read them."""
+        is_view_of_memory = _keeps_columns(node) and self._is_of_memory(node)
+        if node in self.results or not (is_view_of_memory or node.op is IOTA):
             return False
         groups = [self._groups_with(user) for user in self.users[node]]
         several = list(dict.fromkeys(group for some in groups for group in some))
@@ -170,7 +172,8 @@ class Grouping:
         for group in several:
             group.add(node, self.users[node])
         self.shared[node] = several
-        self._decide(node, True, f"{len(several)} kernels read it where it is")
+        what = "count for themselves" if node.op is IOTA else "read it where it is"
+        self._decide(node, True, f"{len(several)} kernels {what}")
         return True
 
     def _groups_with(self, node: Node) -> list[Group]:

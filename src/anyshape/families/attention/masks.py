@@ -21,7 +21,7 @@ MOST_OPS = 12
 
 def is_mask_by_position(body: Body, anchor: Node, node: Node) -> bool:
     """Whether `node`, which the attention `anchor` is computed from, is part of such a mask."""
-    if not is_plane(node.result()) or not _is_cheap(node):
+    if not (is_plane(node.result()) or node.op is IOTA) or not _is_cheap(node):
         return False
     masks, _ = masks_and_sink(anchor.operands, anchor.attrs_as(AttentionAttrs))
     return (
