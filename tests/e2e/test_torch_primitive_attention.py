@@ -72,6 +72,37 @@ class Window(nn.Module):
         return torch.bmm(torch.softmax(scores.masked_fill(~seen, -torch.inf), -1), x)
 
 
+class HiddenOnEitherSide(nn.Module):
+    """A window by what it hides, on heads that `einsum` has in front."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        heads = x.unflatten(-1, (4, 8)).transpose(1, 2)
+        position = torch.arange(x.shape[1])
+        distance = position[:, None] - position
+        scores = torch.einsum("bhqd,bhkd->bhqk", heads, heads)
+        hidden = (distance < 0) | (distance >= 5)
+        weights = scores.masked_fill(hidden, -torch.inf).softmax(-1)
+        return torch.einsum("bhqk,bhkd->bhqd", weights, heads)
+
+
+class OneKeyHead(nn.Module):
+    """All heads read one head of keys, repeated for them."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        heads = x.unflatten(-1, (4, 8)).transpose(1, 2)
+        one = x[:, None, :, :8].repeat(1, 4, 1, 1)
+        return torch.softmax(heads @ one.mT, -1) @ one
+
+
+class Groups(nn.Module):
+    """Groups of heads are an axis, along which keys are broadcast."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        groups = x.unflatten(-1, (2, 2, 8)).permute(0, 2, 3, 1, 4)
+        few = x[..., :16].unflatten(-1, (2, 8)).transpose(1, 2)[:, :, None]
+        return torch.softmax(groups @ few.mT, -1) @ few
+
+
 class Alibi(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         heads = x.unflatten(-1, (4, 8)).transpose(1, 2)
@@ -102,6 +133,9 @@ MODULES: list[tuple[type[nn.Module], dict[str, str]]] = [
     (Einsum, {"causal": "top_left", "masks": "0"}),
     (SharedHeads, {"causal": "top_left", "masks": "0"}),
     (Window, {"causal": "top_left", "low": "-4", "cap": "30.0", "masks": "0"}),
+    (HiddenOnEitherSide, {"causal": "top_left", "low": "-4", "masks": "0", "kernels": "1"}),
+    (OneKeyHead, {"masks": "0", "heads": "1"}),
+    (Groups, {"masks": "0", "heads": "1"}),
     (Alibi, {"masks": "1"}),
     (RelativeBias, {"masks": "1"}),
 ]
@@ -121,6 +155,9 @@ def test_primitives_are_attention(module: type[nn.Module], attrs: dict[str, str]
     (node,) = attention_nodes(compiled.executable.graph)
     found = {name: str(getattr(node.attrs, name)) for name in ("causal", "low", "cap")}
     found["masks"] = str(len(node.operands) - 3)
+    found["heads"] = str(node.operands[1].tensor.shape[1])
+    kernels = [node for node in compiled.executable.graph.nodes() if node.op.name == "kernel"]
+    found["kernels"] = str(len(kernels))
     assert {name: found[name] for name in attrs} == attrs
     for batch, seq in ((2, 7), (1, 1), (3, 64), (1, 0), (0, 5), (2, 33)):
         x = torch.randn(batch, seq, 32)

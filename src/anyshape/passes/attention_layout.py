@@ -21,7 +21,7 @@ from anyshape.ir.rewrite import Refusal
 from anyshape.ir.types import Shape
 from anyshape.ops.attention import own_axes
 from anyshape.ops.dot import DotAttrs, free_axes
-from anyshape.ops.known import RESHAPE, TRANSPOSE
+from anyshape.ops.known import BROADCAST, RESHAPE, TRANSPOSE
 from anyshape.ops.movement import TransposeAttrs
 from anyshape.sym import Answer, Dim, FactScope, LessEqual, product
 
@@ -38,6 +38,11 @@ def transposed(value: Value, perm: Sequence[int], builder: Builder) -> Value:
         perm, (value,) = [inner[axis] for axis in perm], value.node.operands
     if list(perm) == list(range(value.tensor.rank)):
         return value
+    if value.node.op is BROADCAST and value.node.operands[0].tensor.rank == len(perm):
+        shape = [value.tensor.shape[axis] for axis in perm]
+        return builder.emit(
+            "broadcast", transposed(value.node.operands[0], perm, builder), shape=shape
+        )
     return builder.emit("transpose", value, perm=tuple(perm))
 
 
@@ -75,16 +80,27 @@ def _before_reshape(value: Value, builder: Builder) -> Value | None:
     if node.op is not TRANSPOSE or node.operands[0].node.op is not RESHAPE:
         return None
     between, (x,) = node.operands[0], node.operands[0].node.operands
-    axes = [[axis for axis, dim in enumerate(v.tensor.shape) if dim != 1] for v in (between, x)]
-    sizes = [
-        [v.tensor.shape[axis] for axis in own] for v, own in zip((between, x), axes, strict=True)
-    ]
-    if sizes[0] != sizes[1]:
+    runs = _runs(x.tensor.shape, between.tensor.shape)
+    if runs is None:
         return None
-    moved = dict(zip(*axes, strict=True))
-    order = [moved[axis] for axis in node.attrs_as(TransposeAttrs).perm if axis in moved]
-    ones = [axis for axis in range(x.tensor.rank) if axis not in axes[1]]
+    order = [own for axis in node.attrs_as(TransposeAttrs).perm for own in runs[axis]]
+    ones = [axis for axis in range(x.tensor.rank) if axis not in order]
     return transposed(x, [*ones, *order], builder)
+
+
+def _runs(shape: Shape, merged: Shape) -> list[list[int]] | None:
+    """Neighbouring axes of a shape, but for those of 1, that each axis of its reshape is of."""
+    axes = [axis for axis, dim in enumerate(shape) if dim != 1]
+    runs: list[list[int]] = []
+    for dim in merged:
+        run, size = list[int](), ONE
+        while axes and size != dim:
+            run.append(axes.pop(0))
+            size *= shape[run[-1]]
+        if size != dim:
+            return None
+        runs.append(run)
+    return None if axes else runs
 
 
 # --- the first product ----------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from anyshape.ir.rewrite import Decision, Refusal
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import bool_
 from anyshape.ops.attention import AttentionAttrs, masks_and_sink
+from anyshape.ops.elementwise import logical_not, logical_or
 from anyshape.ops.known import ATTENTION, BROADCAST, LOGICAL_AND
 from anyshape.passes.added_masks import choice_of
 from anyshape.passes.infra import PassContext
@@ -95,7 +96,7 @@ class Masks:
         """Masks that replace scores, after the last that is added; None if they are no bounds."""
         masks, attrs = self.masks, self.attrs
         settled = _up_to_last_addition(masks)
-        parts = {mask: tuple(_conjuncts(mask)) for mask in masks[settled:]}
+        parts = {mask: tuple(_conjuncts(mask, self.builder)) for mask in masks[settled:]}
         found = {part: self.bands.of(part) for own in parts.values() for part in own}
         bounds = _Bounds.of([band for band in found.values() if band is not None])
         if bounds is None:
@@ -136,18 +137,16 @@ class Masks:
             stored = self.bands.stored(mask)
             bounds = _Bounds.of([stored[0]]) if stored else None
             return (stored[1], bounds, []) if stored and bounds else None
-        if choice.hidden == 0 and choice.seen < 0:
-            band = self.bands.of(choice.condition)
-            negation = band and band.negation
-            bounds = _Bounds.of([negation]) if negation else None
-            return (choice.seen, bounds, []) if bounds else None
-        if choice.seen != 0 or not choice.hidden < 0:
+        seen, number = choice.condition, choice.hidden
+        if choice.hidden == 0:
+            seen, number = self.builder.emit("logical_not", seen), choice.seen
+        if 0 not in (choice.seen, choice.hidden) or not number < 0:
             return None
-        found = {part: self.bands.of(part) for part in _conjuncts(choice.condition)}
+        found = {part: self.bands.of(part) for part in _conjuncts(seen, self.builder)}
         bounds = _Bounds.of([band for band in found.values() if band is not None])
         if bounds is None:
             return None
-        return choice.hidden, bounds, [part for part in found if not bounds.say(found[part])]
+        return number, bounds, [part for part in found if not bounds.say(found[part])]
 
     def _added_rest(self, conditions: list[Value], mask: Value) -> list[Value]:
         """A mask that is added where more than the position of a key hides it."""
@@ -222,16 +221,25 @@ class _Bounds:
         return replace(attrs, low=self.low, high=self.high)
 
 
-def _conjuncts(mask: Value) -> Iterator[Value]:
-    """Conditions that all must hold, each once and in a shape of its own."""
+def _conjuncts(mask: Value, builder: Builder) -> Iterator[Value]:
+    """Conditions that all must hold, each once and in a shape of its own.
+
+    Not one or the other is neither.
+    """
     waiting, seen = [mask], set[Value]()
     while waiting:
         value = waiting.pop()
         if value in seen:
             continue
         seen.add(value)
+        operands = value.node.operands
         if value.node.op in (BROADCAST, LOGICAL_AND):
-            waiting += reversed(value.node.operands)
+            waiting += reversed(operands)
+        elif value.node.op is logical_not and operands[0].node.op in (BROADCAST, logical_or):
+            inner = reversed(operands[0].node.operands)
+            waiting += [builder.emit("logical_not", operand) for operand in inner]
+        elif value.node.op is logical_not and operands[0].node.op is logical_not:
+            waiting += operands[0].node.operands
         else:
             yield value
 

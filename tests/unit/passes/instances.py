@@ -147,6 +147,26 @@ def range_of(x: Value) -> list[int]:
     return list(range(x.tensor.rank))
 
 
+def transpose_ones(d: Draw) -> Value:
+    x = d.param(d.dtype(ALL_DTYPES), (d.dim(), Dim.of(1), d.dim(), Dim.of(1)))
+    return d.b.emit(
+        "transpose", x, perm=d.random.choice([(1, 0, 3, 2), (0, 2, 1, 3), (3, 0, 1, 2)])
+    )
+
+
+def transpose_broadcast(d: Draw) -> Value:
+    x = d.param(d.dtype(ALL_DTYPES), (d.dim(), Dim.of(1), d.dim()))
+    once = d.b.emit("broadcast", x, shape=(x.tensor.shape[0], d.dim(), x.tensor.shape[2]))
+    return d.b.emit("transpose", once, perm=d.random.choice([(1, 0, 2), (2, 1, 0), (1, 2, 0)]))
+
+
+def reshape_iota(d: Draw) -> Value:
+    size = d.dim()
+    positions = d.b.emit("iota", shape=(size,), axis=0, dtype=d.dtype(INTEGERS))
+    ones = [Dim.of(1)] * d.random.randint(0, 2)
+    return d.b.emit("reshape", positions, shape=(*ones, size, Dim.of(1)))
+
+
 def transpose_transpose(d: Draw) -> Value:
     value = d.param(d.dtype(ALL_DTYPES))
     for _ in range(2):
@@ -303,6 +323,9 @@ NAMED: dict[str, Instance] = {
     "broadcast-broadcast": broadcast_broadcast,
     "transpose-identity": transpose_identity,
     "transpose-transpose": transpose_transpose,
+    "transpose-ones": transpose_ones,
+    "transpose-broadcast": transpose_broadcast,
+    "reshape-iota": reshape_iota,
     "reverse-nothing": reverse_nothing,
     "reverse-reverse": reverse_reverse,
     "concat-one": concat_one,

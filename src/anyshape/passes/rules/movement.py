@@ -11,6 +11,7 @@ from typing import cast
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Value
 from anyshape.ir.rewrite import Match, Refusal, Rule, Var, attr, op
+from anyshape.ops.source import IotaAttrs
 from anyshape.passes.rules.common import keeps_type
 from anyshape.sym import Dim, Equal
 
@@ -29,6 +30,34 @@ def permutes_nothing(found: Match) -> Refusal | None:
 def compose_permutations(found: Match, builder: Builder) -> Value:
     first, second = found.ints("first"), found.ints("second")
     return builder.emit("transpose", found["x"], perm=[first[axis] for axis in second])
+
+
+def moves_ones_only(found: Match) -> Refusal | None:
+    shape = found["x"].tensor.shape
+    order = [axis for axis in found.ints("perm") if shape[axis] != 1]
+    return None if order == sorted(order) else Refusal("it moves axes other than 1")
+
+
+def as_reshape(found: Match, builder: Builder) -> Value:
+    return builder.emit("reshape", found["x"], shape=found.root.tensor.shape)
+
+
+def broadcast_transposed(found: Match, builder: Builder) -> Value | Refusal:
+    given, perm = found["x"], found.ints("perm")
+    if given.tensor.rank != len(perm):
+        return Refusal("the broadcast adds axes")
+    turned = builder.emit("transpose", given, perm=perm)
+    return builder.emit("broadcast", turned, shape=found.root.tensor.shape)
+
+
+def counted_in_shape(found: Match, builder: Builder) -> Value | Refusal:
+    """Positions along the only axis that is not 1, under another shape."""
+    node, shape = found.root.node.operands[0].node, found.root.tensor.shape
+    attrs = node.attrs_as(IotaAttrs)
+    axes = [axis for axis, dim in enumerate(shape) if dim != 1] or [*range(len(shape))][:1]
+    if len(attrs.shape) != 1 or len(axes) != 1 or shape[axes[0]] != attrs.shape[0]:
+        return Refusal("it has other axes")
+    return builder.emit("iota", shape=shape, axis=axes[0], dtype=attrs.dtype)
 
 
 def reverse_the_difference(found: Match, builder: Builder) -> Value:
@@ -99,6 +128,25 @@ RULES: tuple[Rule, ...] = (
         "transpose(transpose(x, p), q) -> transpose(x, p[q])",
         op("transpose", op("transpose", x, perm=attr("first")), perm=attr("second")),
         compose_permutations,
+    ),
+    Rule(
+        "transpose-ones",
+        "transpose(x, p) -> reshape(x) where p moves axes of size 1 only",
+        op("transpose", x, perm=attr("perm")),
+        as_reshape,
+        (moves_ones_only,),
+    ),
+    Rule(
+        "transpose-broadcast",
+        "transpose(broadcast(x, s), p) -> broadcast(transpose(x, p), s[p])",
+        op("transpose", op("broadcast", x), perm=attr("perm")),
+        broadcast_transposed,
+    ),
+    Rule(
+        "reshape-iota",
+        "reshape(iota(n), [1, n]) -> iota([1, n])",
+        op("reshape", op("iota")),
+        counted_in_shape,
     ),
     Rule("reverse-nothing", "reverse(x, []) -> x", op("reverse", x, axes=()), x),
     Rule(
