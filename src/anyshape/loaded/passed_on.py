@@ -51,6 +51,9 @@ class PassedOn:
     def reserve(self, **axes: int) -> None:
         self.executable.reserve(**axes)
 
+    def largest(self, axis: str, *, memory: int | str, **axes: int) -> int:
+        return self.executable.largest(axis, memory=memory, **axes)
+
     def trim(self) -> None:
         self.executable.trim()
 

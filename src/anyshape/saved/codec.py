@@ -59,7 +59,7 @@ def _items(hint: Any, items: tuple[object, ...]) -> list[Any]:
 
 
 def _is_record(kind: Any) -> bool:
-    return isinstance(kind, type) and (is_dataclass(kind) or hasattr(cast(type, kind), "_fields"))
+    return isinstance(kind, type) and (is_dataclass(cast(Any, kind)) or hasattr(kind, "_fields"))
 
 
 @cache

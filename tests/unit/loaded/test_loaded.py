@@ -102,6 +102,8 @@ def test_reports_are_those_of_the_executable(file: Path) -> None:
     assert explained.specialization == expected.specialization
     assert (explained.applied, explained.refused) == (expected.applied, expected.refused)
     assert [str(report) for report in explained.passes] == list(map(str, expected.passes))
+    fits = again.largest("batch", memory="1 MiB", seq=3)
+    assert fits == executable.largest("batch", memory="1 MiB", seq=3)
     assert again.executable.source == executable.source
     assert again.executable.graph == executable.graph
     steps = zip(again.steps(*inputs(2, 3)), executable.steps(*inputs(2, 3)), strict=True)
