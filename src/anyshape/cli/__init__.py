@@ -1,1 +1,7 @@
-"""What `python -m anyshape` does: a file for each command, with its arguments and what it runs."""
+"""What `anyshape` does on a command line.
+
+app       the commands and their arguments; errors as messages and exit codes
+models    what MODEL is, and arrays for it
+sizes     sizes as they are written
+measure   timings of `bench`; doctor, opt: what these commands run
+"""
