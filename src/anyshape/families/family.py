@@ -90,13 +90,13 @@ class Job:
     @property
     def inputs(self) -> tuple[Buffer, ...]:
         """What the kernel reads."""
-        return tuple(_buffer(f"x{i}", type_) for i, type_ in enumerate(self.region.params))
+        return tuple(buffer_of(f"x{i}", type_) for i, type_ in enumerate(self.region.params))
 
     @property
     def outputs(self) -> tuple[Buffer, ...]:
         """What it writes."""
         types = self.region.result_types
-        return tuple(_buffer(f"y{i}", type_, True) for i, type_ in enumerate(types))
+        return tuple(buffer_of(f"y{i}", type_, True) for i, type_ in enumerate(types))
 
     def expanded(self, keep: frozenset[Trait] = NONE) -> Job:
         """With compounds expanded, but for those with a trait in `keep`."""
@@ -104,7 +104,8 @@ class Job:
         return replace(self, region=expanded_region(self.region, outer, keep))
 
 
-def _buffer(name: str, type_: Type, written: bool = False) -> Buffer:
+def buffer_of(name: str, type_: Type, written: bool = False) -> Buffer:
+    """Memory of a kernel for a value of its region."""
     assert isinstance(type_, TensorType)
     return Buffer(name, type_.dtype, type_.shape, row_major(type_.shape), written)
 

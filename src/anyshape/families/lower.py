@@ -13,6 +13,7 @@ from functools import cache
 from anyshape.families import FAMILIES
 from anyshape.families.family import Job, Lowered, Passed
 from anyshape.ir.node import Node, Region
+from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Refusal
 from anyshape.lower.effort import Variant, region_effort
 from anyshape.lower.named_results import without_names
@@ -50,7 +51,7 @@ def lower_region(
 def _lowered(job: Job) -> Lowered:
     if staged_node(job.region) is None:
         return _by_family(job)
-    whole = job.expanded()
+    whole = job.expanded(frozenset({Trait.CONTRACTION}))
     staged = staged_node(whole.region)
     assert staged is not None, "it is no compound"
     return _staged(whole, staged)

@@ -17,6 +17,7 @@ from anyshape.loop.ir import Index
 from anyshape.lower.context import Conditions, Lowering, rule
 from anyshape.lower.movement import delinear
 from anyshape.lower.reduce import index_if_best
+from anyshape.ops.attention import PartAttentionAttrs
 from anyshape.ops.known import STAGED
 from anyshape.ops.parts import (
     PartCumulativeAttrs,
@@ -29,6 +30,7 @@ from anyshape.ops.parts import (
 from anyshape.sym import Dim, Symbol, minimum
 
 PARTS, LENGTH = Symbol("?parts"), Symbol("?length")
+_DIVIDED = (PartReduceAttrs, PartCumulativeAttrs, PartDotAttrs, PartAttentionAttrs)
 
 
 def part_range(low: Lowering, size: Dim, length: Dim, part: Dim) -> tuple[Dim, Dim]:
@@ -43,7 +45,7 @@ def sizes_of_parts(region: Region) -> dict[Symbol, Dim]:
     proofs need not look into them."""
     sizes: dict[Symbol, Dim] = {}
     for node in region.nodes():
-        if isinstance(node.attrs, PartReduceAttrs | PartCumulativeAttrs | PartDotAttrs):
+        if isinstance(node.attrs, _DIVIDED):
             sizes = {PARTS: node.attrs.parts, LENGTH: node.attrs.length}
             break
         if isinstance(node.attrs, StagedAttrs):

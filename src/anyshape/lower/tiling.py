@@ -41,6 +41,12 @@ class Caches:
     keys_of_few: int = 512
     """The same for few queries: a few rows of scores are smaller than many."""
 
+    keys_of_heads: int = 256
+    """The same where a task has many heads."""
+
+    heads: int = 16
+    """Whose queries and sums stay in the first level."""
+
     streamed: int = 24 << 20
     """Bytes of results from which on they are stored past all caches: more than a share of most."""
 

@@ -23,17 +23,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Literal, TypeVar
+
+import numpy as np
 
 from anyshape.base.errors import DTypeError
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.build import Builder
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.node import Value
-from anyshape.ir.opdef import OpDef, Signature, Trait, register
-from anyshape.ir.types import FLOATS, DType, Shape, bool_, i64, wide_of
+from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
+from anyshape.ir.types import FLOATS, Array, DType, Shape, bool_, i64, wide_of
 from anyshape.ops.compose import Expr, iota, size
 from anyshape.ops.rules import SameDType
 from anyshape.sym import Dim, Divisible
@@ -42,23 +44,20 @@ RANKS = (2, 3, 4)
 
 
 @dataclass(frozen=True)
-class AttentionAttrs(Attrs):
+class ScoreAttrs(Attrs):
     """Causality is aligned at the first query (`top_left`) or at the last (`bottom_right`).
 
     Without `scale` the scores are divided by the square root of the width. `hidden` is the score
-    where a bool mask is false, and `unseen` what a query gets all of whose scores are -inf. Query
-    i sees the keys from i + `low` to i + `high`, where these are given. The score of another key is
-    `outside`, or with `adds` its own plus that. With `sink`, the last operand is one.
+    where a bool mask is false. Query i sees the keys from i + `low` to i + `high`, where these are
+    given. The score of another key is `outside`, or with `adds` its own plus that.
     """
 
     causal: Literal["none", "top_left", "bottom_right"] = "none"
     scale: float | None = None
     cap: float | None = None
     hidden: float = -math.inf
-    unseen: Literal["zeros", "nan"] = "zeros"
     low: Dim | None = None
     high: Dim | None = None
-    sink: bool = False
     outside: float = -math.inf
     adds: bool = False
 
@@ -68,20 +67,31 @@ class AttentionAttrs(Attrs):
         return ends[self.causal]
 
 
+@dataclass(frozen=True)
+class AttentionAttrs(ScoreAttrs):
+    """`unseen` is what a query gets all of whose scores are -inf. With `sink`, the last operand is
+    one."""
+
+    unseen: Literal["zeros", "nan"] = "zeros"
+    sink: bool = False
+
+
 Operand = TypeVar("Operand")
 
 
 def masks_and_sink(
-    operands: Sequence[Operand], attrs: AttentionAttrs
+    operands: Sequence[Operand], attrs: ScoreAttrs
 ) -> tuple[tuple[Operand, ...], Operand | None]:
     """What follows queries, keys and values."""
     others = tuple(operands[3:])
-    return (others[:-1], others[-1]) if attrs.sink and others else (others, None)
+    return (others[:-1], others[-1]) if has_sink(attrs) and others else (others, None)
 
 
-def _attention_dtype(
-    op: str, dtypes: Sequence[DType], attrs: AttentionAttrs, /
-) -> tuple[DType, ...]:
+def has_sink(attrs: ScoreAttrs) -> bool:
+    return isinstance(attrs, AttentionAttrs) and attrs.sink
+
+
+def _attention_dtype(op: str, dtypes: Sequence[DType], attrs: ScoreAttrs, /) -> tuple[DType, ...]:
     result = SameDType(FLOATS)(op, dtypes[:3], attrs)
     masks, sink = masks_and_sink(dtypes, attrs)
     floats = dtypes[0], wide_of(dtypes[0])
@@ -94,7 +104,7 @@ def _attention_dtype(
 
 
 def attention_shape(
-    ctx: ShapeContext, shapes: Sequence[Shape], attrs: AttentionAttrs, /
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: ScoreAttrs, /
 ) -> tuple[Shape, ...]:
     rank = len(shapes[0])
     for name, shape in zip("qkv", shapes, strict=False):
@@ -102,7 +112,7 @@ def attention_shape(
             wanted = rank if rank in RANKS else "2, 3 or 4"
             raise ctx.refuse_operand(f"{name} has rank {len(shape)}, expected {wanted}")
     q, k, v = map(with_all_axes, shapes[:3])
-    if attrs.sink and len(shapes) == 3:
+    if has_sink(attrs) and len(shapes) == 3:
         raise ctx.refuse_operand("sink is true, but no operand follows v")
     if attrs.causal != "none" and attrs.high is not None:
         raise ctx.refuse_attribute("high", f"is {attrs.high}, but it is causal already")
@@ -241,5 +251,88 @@ attention = register(
         attention_shape,
         decompose=_attention,
         traits=frozenset({Trait.CONTRACTION}),
+    )
+)
+
+
+# --- in parts of the keys -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PartAttentionAttrs(ScoreAttrs):
+    """Of scores whose keys are divided: part p has `length` of them from p*length on."""
+
+    parts: Dim = field(kw_only=True)
+    length: Dim = field(kw_only=True)
+
+
+def part_attention_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: PartAttentionAttrs, /
+) -> tuple[Shape, ...]:
+    ctx.require_sizes((attrs.parts,))
+    ((*rows, width),) = attention_shape(ctx, shapes, attrs)
+    return ((attrs.parts, *rows, width + 2),)
+
+
+def _part_attention(call: Call[PartAttentionAttrs]) -> Array:
+    """By the scores of all keys, which are cut into parts."""
+    attrs, dtype = call.attrs, call.result.dtype.numpy
+    q, k, v = (x.reshape(_with_four_axes(x.shape)).astype(dtype) for x in call.args[:3])
+    sharing = q.shape[1] // k.shape[1]
+    k, v = np.repeat(k, sharing, 1), np.repeat(v, sharing, 1)
+    length = attrs.length.evaluate({})
+    shape = tuple(int(dim) for dim in call.result.shape)
+    found = np.empty((shape[0], *q.shape[:3], shape[-1]), dtype)
+    with np.errstate(all="ignore"):
+        is_batch = call.args[0].ndim == 3
+        masks = [x[:, None] if is_batch and x.ndim == 3 else x for x in call.args[3:]]
+        scores = _scores_of(q, k, masks, attrs)
+        for part in range(shape[0]):
+            keys = slice(part * length, (part + 1) * length)
+            best = scores[..., keys].max(-1, keepdims=True, initial=-np.inf)
+            weights = np.exp(scores[..., keys] - np.where(np.isneginf(best), 0, best))
+            totals = weights.sum(-1, keepdims=True)
+            found[part] = np.concatenate([weights @ v[..., keys, :], best, totals], -1)
+    return found.reshape(shape)
+
+
+def _with_four_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dim.evaluate({}) for dim in with_all_axes(tuple(map(Dim.of, shape))))
+
+
+def _scores_of(q: Array, k: Array, masks: Sequence[Array], attrs: PartAttentionAttrs) -> Array:
+    """Scaled, capped, masked, and of those in sight or not."""
+    scale = 1 / math.sqrt(q.shape[3]) if attrs.scale is None else attrs.scale
+    scores = (q * q.dtype.type(scale)) @ np.swapaxes(k, 2, 3)
+    if attrs.cap is not None:
+        scores = attrs.cap * np.tanh(scores / attrs.cap)
+    for mask in masks:
+        is_bool = mask.dtype == np.bool_
+        scores = np.where(mask, scores, attrs.hidden) if is_bool else scores + mask
+    other = scores + attrs.outside if attrs.adds else attrs.outside
+    return np.where(_are_in_sight(scores.shape, attrs), scores, other).astype(q.dtype)
+
+
+def _are_in_sight(shape: tuple[int, ...], attrs: PartAttentionAttrs) -> Array:
+    queries, keys = shape[2:]
+    apart = np.arange(keys) - np.arange(queries)[:, None]
+    seen = np.ones_like(apart, np.bool_)
+    last = attrs.last(Dim.of(queries), Dim.of(keys))
+    if last is not None:
+        seen &= apart <= last.evaluate({})
+    return seen if attrs.low is None else seen & (apart >= attrs.low.evaluate({}))
+
+
+part_attention = register(
+    OpDef(
+        "part_attention",
+        Signature(("q", "k", "v", "masks*")),
+        PartAttentionAttrs,
+        lambda op, dtypes, attrs: (wide_of(_attention_dtype(op, dtypes, attrs)[0]),),
+        part_attention_shape,
+        reference=_part_attention,
+        traits=frozenset({Trait.CONTRACTION}),
+        doc="For each part of the keys and each query: the values weighted by exp(score - best), "
+        "the best score, and the total of the weights.",
     )
 )

@@ -15,6 +15,9 @@ one task, which no other thread can share and nobody can end. Kernels of such op
     cumsum(x)   totals = part_reduce(x)
                 staged(cumsum(x), part_cumulative(x, totals))
 
+    attention   found = part_attention(q, k, v)      the keys are divided (`long_keys.py`)
+                staged(attention(q, k, v), …)
+
     softmax(x)  steps for each of its reductions (`long_rows.py`)
                 staged(softmax(x), …)                a row per task, or a map
 
@@ -35,12 +38,13 @@ from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import Trait
-from anyshape.ir.rewrite import Decision
+from anyshape.ir.rewrite import Decision, Refusal
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ops.dot import DotAttrs
 from anyshape.ops.known import KERNEL
 from anyshape.ops.sort import SortAttrs, TopKAttrs
 from anyshape.passes.infra import PassContext
+from anyshape.passes.long_keys import attention_of, parts_of_keys
 from anyshape.passes.long_rows import long_rows_of, rows_in_parts
 from anyshape.passes.part_kernels import (
     KernelOfLoop,
@@ -101,6 +105,9 @@ class _Divider(Rebuilder):
         root = node.regions[0].results[:1]
         if root and isinstance(root[0].node.attrs, SortAttrs | TopKAttrs):
             return self._sorted(node, root[0].node, builder)
+        attention = attention_of(node.regions[0])
+        if attention is not None:
+            return self._attention(KernelOfLoop(node, attention), builder)
         loop = loop_of(node.regions[0])
         if loop is None:
             return self._rows(node, builder)
@@ -126,6 +133,16 @@ class _Divider(Rebuilder):
         why = f"rows in {parts.number} parts"
         self.ctx.decisions.record(Decision(self.name, True, why, loop, builder.location))
         return rows_in_parts(rows, parts, builder).results
+
+    def _attention(self, kernel: KernelOfLoop, builder: Builder) -> tuple[Value, ...]:
+        parts, loop = parts_of_keys(kernel, builder.scope), kernel.loop
+        if isinstance(parts, Refusal):
+            refused = Decision(self.name, False, parts.reason, loop, builder.location)
+            self.ctx.decisions.record(refused)
+            return kernel.node.results
+        why = f"keys in {parts.number} parts"
+        self.ctx.decisions.record(Decision(self.name, True, why, loop, builder.location))
+        return in_parts(kernel, parts, builder).results
 
     def _sorted(self, node: Node, sort: Node, builder: Builder) -> tuple[Value, ...]:
         attrs, x = sort.attrs, sort.operands[0].tensor

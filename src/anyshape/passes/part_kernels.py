@@ -17,9 +17,10 @@ from anyshape.ir.types import DType, Shape, i64, wide_of
 from anyshape.ops.compose import Expr, size
 from anyshape.ops.cumulative import CumulativeAttrs, running_dtype
 from anyshape.ops.dot import DotAttrs
-from anyshape.ops.known import MEAN
+from anyshape.ops.known import ATTENTION, MEAN
 from anyshape.ops.reduce import REDUCTIONS, ArgReduceAttrs, ReduceAttrs
 from anyshape.ops.sort import SortAttrs, TopKAttrs
+from anyshape.passes.attention_parts import attention_from_parts, part_attention
 from anyshape.sym import Dim, product
 
 
@@ -105,7 +106,8 @@ def _first_step(kernel: KernelOfLoop, parts: Parts, builder: Builder) -> Node:
     made = {node.result(): inner.param(node.result().type) for node in needed}
     _copy([node for node in kernel.before if node.op is not PARAM], made, inner)
     loop = kernel.loop
-    results = of_parts(loop, [made[x] for x in loop.operands], parts, is_flat(loop), inner)
+    flat = loop.op is not ATTENTION and is_flat(loop)
+    results = of_parts(loop, [made[x] for x in loop.operands], parts, flat, inner)
     operands = [kernel.node.operands[number] for number in numbers]
     return builder.node(lookup("kernel"), operands, NO_ATTRS, [inner.region(results)])
 
@@ -141,6 +143,8 @@ def of_parts(
     loop: Node, operands: Sequence[Value], parts: Parts, flat: bool, inner: Builder
 ) -> list[Value]:
     """What the first kernel computes: a total for each part, and where it is if that is asked."""
+    if loop.op is ATTENTION:
+        return [part_attention(loop, operands, *parts, inner)]
     combine, attrs = _combine_of(loop), loop.attrs
     where = {"parts": parts.number, "length": parts.length}
     more = {"dtype": _dtype_of_totals(loop, combine), **where}
@@ -170,6 +174,8 @@ def _dtype_of_totals(loop: Node, combine: AnyOp) -> DType:
 def from_parts(loop: Node, x: Value, given: Sequence[Value], parts: Parts, inner: Builder) -> Value:
     """What the second kernel makes of it."""
     attrs, result = loop.attrs, loop.result().tensor
+    if loop.op is ATTENTION:
+        return attention_from_parts(loop, given[0], inner)
     if isinstance(attrs, CumulativeAttrs):
         more = {"axis": attrs.axis, "exclusive": attrs.exclusive, "reverse": attrs.reverse}
         more |= {"parts": parts.number, "length": parts.length}

@@ -108,34 +108,40 @@ attention("symbolic heads and widths", SYMBOLIC, "[batch, 3*heads, seq, out]",
 # --- scores by hand -------------------------------------------------------------------------------
 
 
-def by_hand(
-    cap: float | None = None, hidden: float = -math.inf, unseen: str = "zeros",
-    low: int | None = None, high: int | None = None, scale: float = 1.0, sink: bool = False,
-) -> Callable[..., Any]:  # fmt: skip
+def scores_of(
+    q: Any, k: Any, masks: tuple[Any, ...], cap: float | None = None, hidden: float = -math.inf,
+    low: int | None = None, high: int | None = None, scale: float = 1.0,
+    outside: float = -math.inf, adds: bool = False,
+) -> Any:  # fmt: skip
+    """In f64."""
+    q, k = (np.asarray(x, np.float64) for x in (q, k))
+    scores = q @ np.swapaxes(k, -1, -2) * scale
+    scores = scores if cap is None else cap * np.tanh(scores / cap)
+    for mask in masks:
+        is_bool = mask.dtype == np.bool_
+        added = scores + mask.astype(np.float64)
+        scores = np.where(mask, scores, hidden) if is_bool else added
+    away = np.arange(k.shape[-2]) - np.arange(q.shape[-2])[:, None]
+    is_far = (away < (-math.inf if low is None else low)) | (
+        away > (math.inf if high is None else high)
+    )
+    return np.where(is_far, scores + outside if adds else outside, scores)
+
+
+def by_hand(unseen: str = "zeros", sink: bool = False, **attrs: Any) -> Callable[..., Any]:
     """Scores, weights and their mixture in f64, one after the other."""
 
     def expect(q: Any, k: Any, v: Any, *others: Any) -> Any:
-        q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
         masks, extra = (others[:-1], others[-1]) if sink else (others, -math.inf)
         with np.errstate(all="ignore"):
-            scores = q @ np.swapaxes(k, -1, -2) * scale
-            scores = scores if cap is None else cap * np.tanh(scores / cap)
-            for mask in masks:
-                is_bool = mask.dtype == np.bool_
-                added = scores + mask.astype(np.float64)
-                scores = np.where(mask, scores, hidden) if is_bool else added
-            away = np.arange(k.shape[-2]) - np.arange(q.shape[-2])[:, None]
-            is_far = (away < (-math.inf if low is None else low)) | (
-                away > (math.inf if high is None else high)
-            )
-            scores = np.where(is_far, -math.inf, scores)
+            scores = scores_of(q, k, masks, **attrs)
             column = np.broadcast_to(np.asarray(extra, np.float64), (*scores.shape[:-1], 1))
             scores = np.concatenate([scores, column], -1)
             power = np.exp(scores - scores.max(-1, keepdims=True, initial=-math.inf))
             weights = power / power.sum(-1, keepdims=True)
             if unseen == "zeros":
                 weights = np.where((scores == -math.inf).all(-1, keepdims=True), 0, weights)
-            return weights[..., :-1] @ v
+            return weights[..., :-1] @ np.asarray(v, np.float64)
 
     return expect
 
@@ -166,4 +172,47 @@ scored("sink without heads", "batch, ", ("T[batch, seq, 1]",), sink=True)
 scored("sink and mask", "batch, 2, ", ("bool[seq, kv]", "T[2, seq, 1]"), sink=True, high=0)
 scored("sink, unseen", "", ("bool[seq, kv]", "T[seq, 1]"), sink=True, unseen="nan")
 scored("window", "batch, ", low=-2, high=1)
+scored("window of a finite number", "batch, ", low=-2, high=1, outside=-3.0)
+scored("window that adds", "", high=0, outside=-2.0, adds=True)
 scored("window of the past", "batch, 2, ", ("bool[seq, kv]",), low=-3, high=0)
+
+
+def in_parts(length: int, causal: str = "none", **attrs: Any) -> Callable[..., Any]:
+    """Of each part the values by their weights, the best score, and all weights."""
+
+    def expect(q: Any, k: Any, v: Any, *masks: Any) -> Any:
+        queries, keys = q.shape[-2], k.shape[-2]
+        last = {"top_left": 0, "bottom_right": keys - queries, "none": attrs.get("high")}[causal]
+        found = list[Any]()
+        with np.errstate(all="ignore"):
+            scores = scores_of(q, k, masks, **{**attrs, "high": last})
+            for first in range(0, keys + 1, length):
+                part = scores[..., first : first + length]
+                best = part.max(-1, keepdims=True, initial=-math.inf)
+                weights = np.where(part == -math.inf, 0, np.exp(part - best))
+                mixed = weights @ np.asarray(v, np.float64)[..., first : first + length, :]
+                found.append(np.concatenate([mixed, best, weights.sum(-1, keepdims=True)], -1))
+        return np.stack(found)[: keys // length + 1]
+
+    return expect
+
+
+def parts(label: str, leading: str, mask: str = "", length: int = 3, **attrs: Any) -> None:
+    for dtype in (f32, next(OTHERS)):
+        shapes = (f"[{leading}seq, 3]", f"[{leading}kv, 3]", f"[{leading}kv, 4]")
+        typed = tuple(f"{dtype}{shape}" for shape in shapes) + ((mask,) if mask else ())
+        given, number = {"scale": 1.0, **attrs}, f"kv//{length} + 1"
+        CASES.add(
+            "part_attention", f"{label} {dtype}", typed,
+            emit("part_attention", parts=number, length=length, **given),
+            (f"{f64 if dtype is f64 else f32}[{number}, {leading}seq, 6]",),
+            in_parts(length, **given), (), tolerance=ATTENTION, fill=_operands,
+        )  # fmt: skip
+
+
+parts("plain", "batch, 2, ", length=5)
+parts("masked", "batch, ", "bool[batch, seq, kv]", hidden=-1e4)
+parts("causal", "", causal="bottom_right", scale=0.5)
+parts("causal from the first", "batch, 2, ", "bool[seq, kv]", causal="top_left", cap=1.5)
+parts("window", "", low=-2, high=1, outside=-3.0)
+parts("window that adds", "", high=0, outside=-2.0, adds=True)

@@ -25,7 +25,7 @@ def all_kernels_of(function: ash.Jitted[..., Any]) -> list[Kernel]:
 
 
 def _is_of_parts(step: StepPlan) -> bool:
-    parts = ("part_reduce", "part_dot")
+    parts = ("part_reduce", "part_dot", "part_attention")
     return any(node.op.name in parts for node in step.node.regions[0].nodes())
 
 

@@ -7,13 +7,13 @@ from typing import ClassVar
 from anyshape.analysis.epilogue import has_run_at_end
 from anyshape.families.attention.masks import is_mask_by_position
 from anyshape.families.attention.match import AttentionMatch, attention_match
-from anyshape.families.attention.variants import attention_variants
+from anyshape.families.attention.variants import attention_variants, part_variant
 from anyshape.families.body import Body
 from anyshape.families.family import Family, Job, Lowered
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Refusal
-from anyshape.ops.known import ATTENTION
+from anyshape.ops.known import ATTENTION, PART_ATTENTION
 
 
 class Attention(Family[AttentionMatch]):
@@ -23,7 +23,7 @@ class Attention(Family[AttentionMatch]):
     keep: ClassVar[frozenset[Trait]] = frozenset({Trait.CONTRACTION})
 
     def anchors(self, node: Node) -> bool:
-        return node.op is ATTENTION
+        return node.op in (ATTENTION, PART_ATTENTION)
 
     def match(self, body: Body) -> AttentionMatch | Refusal:
         return attention_match(body)
@@ -43,5 +43,8 @@ class Attention(Family[AttentionMatch]):
         return is_mask_by_position(body, anchor, node)
 
     def lower(self, match: AttentionMatch, job: Job) -> Lowered:
+        if match.node.op is PART_ATTENTION:
+            own = part_variant(match, job)
+            return Lowered(own.kernel, job.dims, {}, own.name, own.effort)
         own, *others = attention_variants(match, job)
         return Lowered(own.kernel, job.dims, {}, own.name, own.effort, tuple(others))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from anyshape.families.body import Body
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import Trait
-from anyshape.ops.attention import AttentionAttrs, masks_and_sink
+from anyshape.ops.attention import ScoreAttrs, masks_and_sink
 from anyshape.ops.known import BROADCAST, IOTA
 
 MOST_OPS = 12
@@ -23,7 +23,7 @@ def is_mask_by_position(body: Body, anchor: Node, node: Node) -> bool:
     """Whether `node`, which the attention `anchor` is computed from, is part of such a mask."""
     if not (is_plane(node.result()) or node.op is IOTA) or not _is_cheap(node):
         return False
-    masks, _ = masks_and_sink(anchor.operands, anchor.attrs_as(AttentionAttrs))
+    masks, _ = masks_and_sink(anchor.operands, anchor.attrs_as(ScoreAttrs))
     return (
         node in _behind(masks, body)
         and node not in _behind(anchor.operands[:3], body)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from anyshape.analysis.epilogue import Order
 from anyshape.families.body import Body
+from anyshape.families.family import buffer_of
 from anyshape.families.followers import only_loop
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.rewrite import Refusal
@@ -20,9 +21,9 @@ from anyshape.ir.types import DType, Shape, wide_of
 from anyshape.loop import Buffer, Let, Load, Matrix, Scalar, Span, Statement
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Lowering
-from anyshape.ops.attention import AttentionAttrs, masks_and_sink, own_axes, with_all_axes
-from anyshape.ops.known import ATTENTION
-from anyshape.sym import Dim, FactScope, Symbol, product
+from anyshape.ops.attention import ScoreAttrs, masks_and_sink, own_axes, with_all_axes
+from anyshape.ops.known import ATTENTION, PART_ATTENTION
+from anyshape.sym import Answer, Dim, FactScope, Less, LessEqual, Symbol, product
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,8 @@ class AttentionMatch:
     orders: tuple[Order, ...]
 
     @property
-    def attrs(self) -> AttentionAttrs:
-        return self.node.attrs_as(AttentionAttrs)
+    def attrs(self) -> ScoreAttrs:
+        return self.node.attrs_as(ScoreAttrs)
 
     @property
     def total(self) -> DType:
@@ -81,7 +82,7 @@ class AttentionMatch:
 
 def attention_match(body: Body) -> AttentionMatch | Refusal:
     """The attention that a body computes, or why it does not."""
-    found = only_loop(body, {ATTENTION}, "attention")
+    found = only_loop(body, {ATTENTION, PART_ATTENTION}, "attention")
     return found if isinstance(found, Refusal) else AttentionMatch(*found)
 
 
@@ -149,3 +150,24 @@ def _span(dim: Dim, size: Dim, stride: Dim, row: Symbol, column: Symbol) -> Span
     )
     span = Span(size, stride, first, below - first, beside - first)
     return span if dim == span.index(Dim.of(row), Dim.of(column)) else None
+
+
+def heads_lie_together(region: Region, attention: Node, scope: FactScope) -> bool:
+    """Whether keys and values of one head are further apart in memory than those of one key."""
+    inside = scope.trial()
+    for dim in attention.operands[1].tensor.shape:
+        some = LessEqual(Dim.of(1), dim)  # or else there is no memory to speak of
+        if inside.proves(some) is Answer.UNKNOWN:
+            inside.assume(some)
+    buffers = [buffer_of(f"x{i}", type_) for i, type_ in enumerate(region.params)]
+    reader = Reader(region, buffers, inside)
+    return all(_steps_over_heads(value, reader, inside) for value in attention.operands[1:3])
+
+
+def _steps_over_heads(value: Value, reader: Reader, scope: FactScope) -> bool:
+    batch, head = Symbol("b"), Symbol("h")
+    found = reader.matrix(value, own_axes((Dim.of(batch), Dim.of(head)), value.tensor.rank))
+    if found is None:
+        return False
+    first, second = (found.start.substitute({head: Dim.of(i)}) for i in (0, 1))
+    return scope.proves(Less(second - first, found.strides[0])) is Answer.TRUE

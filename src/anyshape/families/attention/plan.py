@@ -5,7 +5,8 @@ Words:
   - *key block*: the keys whose scores are held at once;
   - *origin* and *limit*: from where to where the queries of a task see keys; no scores are
     computed of others;
-  - *row*: where there are few queries, a query of any of the heads that share a kv head.
+  - *row*: where there are few queries, a query of any of the heads that share a kv head;
+  - *slot*: one of the kv heads that a task has, where it has several.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from anyshape.loop.ir import Index
 from anyshape.loop.printer import row_major
 from anyshape.lower.movement import delinear
 from anyshape.lower.tiling import Tiling
+from anyshape.ops.attention import PartAttentionAttrs, own_axes
 from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum
 
 TASK, BATCH, HEAD, KV_HEAD, BLOCK = (Symbol(name) for name in "tbhgq")
 KEY_BLOCK, ROW_QUERY, ORIGIN, LIMIT = (Symbol(name) for name in "smze")
+PART, GROUP, SLOT = Symbol("a"), Symbol("u"), Symbol("w")
 ROW = Symbol("i")
 
 
@@ -304,3 +307,59 @@ class FewQueriesPlan(AttentionPlan):
     @property
     def most_keys(self) -> int:
         return self.tiling.caches.keys_of_few
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPartsPlan(FewQueriesPlan):
+    """A task is a part of the keys, a batch, a group of its kv heads and a block of their rows."""
+
+    @property
+    def attrs(self) -> PartAttentionAttrs:
+        return self.form.node.attrs_as(PartAttentionAttrs)
+
+    @property
+    def most_slots(self) -> int:
+        return self.tiling.caches.heads
+
+    @property
+    def groups(self) -> Dim:
+        """Of the kv heads of a batch."""
+        return ceildiv(self.kv_heads, self.most_slots)
+
+    @property
+    def slots(self) -> Dim:
+        return minimum(self.most_slots, self.kv_heads - Dim.of(GROUP) * self.most_slots)
+
+    @property
+    def tasks(self) -> Dim:
+        return self.attrs.parts * self.batches * self.groups * self.blocks
+
+    @property
+    def parts_of_task(self) -> tuple[Bind, ...]:
+        extents = (self.attrs.parts, self.batches, self.groups, self.blocks)
+        places = delinear(extents, Dim.of(TASK))
+        parts = zip((PART, BATCH, GROUP, BLOCK), places, extents, strict=True)
+        binds = [Bind(symbol, Number(place), extent) for symbol, place, extent in parts]
+        begin = Dim.of(PART) * self.attrs.length
+        return (*binds, Bind(ORIGIN, Number(begin), self.keys + 1))
+
+    @property
+    def kv_head_of_slot(self) -> Bind:
+        head = Dim.of(GROUP) * self.most_slots + Dim.of(SLOT)
+        return Bind(KV_HEAD, Number(head), self.kv_heads)
+
+    @property
+    def origin(self) -> Dim:
+        return Dim.of(ORIGIN)
+
+    @property
+    def limit(self) -> Dim:
+        return minimum(self.keys, self.origin + self.attrs.length)
+
+    @property
+    def most_keys(self) -> int:
+        return self.tiling.caches.keys_of_heads
+
+    def place_of_result(self, column: Dim) -> Index:
+        rank = self.form.query.tensor.rank
+        return (Dim.of(PART), *own_axes((*self.head, Dim.of(ROW_QUERY), column), rank))

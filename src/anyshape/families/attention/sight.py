@@ -11,7 +11,7 @@ import math
 
 from anyshape.families.attention.match import AttentionMatch
 from anyshape.ir.types import f64
-from anyshape.ops.attention import AttentionAttrs
+from anyshape.ops.attention import ScoreAttrs
 from anyshape.sym import Answer, Dim, FactScope, LessEqual
 
 MOST = 1e37
@@ -35,7 +35,7 @@ def most_score_of(form: AttentionMatch, scope: FactScope) -> float:
     return max(0, min(MOST, most)) / max(1, attrs.cap or 1)
 
 
-def sees_a_key(attrs: AttentionAttrs, queries: Dim, keys: Dim, scope: FactScope) -> bool:
+def sees_a_key(attrs: ScoreAttrs, queries: Dim, keys: Dim, scope: FactScope) -> bool:
     """Whether each query sees a key, at all sizes at which there are keys."""
     last, low = attrs.last(queries, keys), attrs.low
     needed: list[LessEqual] = []

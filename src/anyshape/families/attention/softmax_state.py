@@ -34,7 +34,7 @@ from anyshape.loop import (
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Lowering
 from anyshape.lower.notation import apply, cast, each, is_equal, lanes
-from anyshape.ops.attention import own_axes
+from anyshape.ops.attention import AttentionAttrs, own_axes
 from anyshape.sym import Dim, FactScope, LessEqual, Predicate, Symbol
 
 PANEL, TILE, DEPTH, KEY, QUERY, COLUMN = (Symbol(name) for name in "prdkjc")
@@ -46,17 +46,29 @@ NONE_PREPARED: Mapping[Value, Scalar] = {}
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the softmax holds of each query of a task, in scratch."""
+    """What the softmax holds of each query of a task, in scratch.
+
+    Where a task has several heads, `head` is the index of the one at hand. Those of one query lie
+    beside each other: far apart, they would meet in the same few sets of the first cache.
+    """
 
     best: Buffer
     total: Buffer
     decay: Buffer
     sums: Buffer
+    head: Index = ()
 
     @staticmethod
-    def of(plan: AttentionPlan, queries: int) -> State:
-        best, total, decay = (plan.scratch(name, queries) for name in ("best", "total", "decay"))
-        return State(best, total, decay, plan.scratch("sums", queries, plan.value_width))
+    def of(
+        plan: AttentionPlan, queries: int, heads: tuple[int, ...] = (), head: Index = ()
+    ) -> State:
+        shape = (queries, *heads)
+        best, total, decay = (plan.scratch(name, *shape) for name in ("best", "total", "decay"))
+        return State(best, total, decay, plan.scratch("sums", *shape, plan.value_width), head)
+
+    def at(self, query: Dim | Symbol, *column: Dim | Symbol) -> Index:
+        """The index of a query, or of an element of its sums."""
+        return (Dim.of(query), *self.head, *map(Dim.of, column))
 
     @property
     def scratch(self) -> tuple[Buffer, ...]:
@@ -154,7 +166,7 @@ class Parts:
 
     def start(self, queries: Dim) -> tuple[Statement, ...]:
         """Nothing has been seen yet."""
-        query, zero = (Dim.of(QUERY),), self.number(0)
+        query, zero = self.state.at(QUERY), self.number(0)
         best = Store(self.state.best, query, self.number(LOWEST))
         total = Store(self.state.total, query, zero)
         return lanes(QUERY, queries, best, total), self.no_sums(queries)
@@ -167,7 +179,7 @@ class Parts:
         form = self.plan.form
         assert form.sink is not None
         code, (sink,) = self.reader.broadcast([form.sink], (*form.scores_shape[:-1], ONE), place)
-        best, index = Local("sink", self.plan.total), (Dim.of(query),)
+        best, index = Local("sink", self.plan.total), self.state.at(query)
         zero, one = self.number(0), self.number(1)
         total = apply("select", is_equal(best, LOWEST), zero, one)
         stores = Store(self.state.best, index, best), Store(self.state.total, index, total)
@@ -175,7 +187,7 @@ class Parts:
 
     def no_sums(self, queries: Dim) -> Statement:
         """No values have been added up."""
-        sums = Store(self.state.sums, (Dim.of(ROW), Dim.of(COLUMN)), self.number(0))
+        sums = Store(self.state.sums, self.state.at(ROW, COLUMN), self.number(0))
         return each(ROW, queries, lanes(COLUMN, self.plan.value_width, sums))
 
     def weigh(self, find_best: For, top: Local, score: Load, query: Index) -> Code:
@@ -209,8 +221,8 @@ class Parts:
 
     def added(self, tile: Buffer, query: Dim, column: Dim) -> Store:
         """The sums at the loops' row and column with those of one more block."""
-        place = (query + Dim.of(ROW), column + Dim.of(COLUMN))
-        before = apply("mul", Load(self.state.sums, place), Load(self.state.decay, place[:1]))
+        place = self.state.at(query + Dim.of(ROW), column + Dim.of(COLUMN))
+        before = apply("mul", Load(self.state.sums, place), Load(self.state.decay, place[:-1]))
         found = Load(tile, (Dim.of(ROW), Dim.of(COLUMN)))
         return Store(self.state.sums, place, apply("add", before, found))
 
@@ -218,7 +230,7 @@ class Parts:
 
     def finish(self, place: Index) -> Code:
         """Stores a row, the loops' one; `place` is the index of its element at COLUMN."""
-        total = Load(self.state.total, (Dim.of(ROW),))
+        total = Load(self.state.total, self.state.at(ROW))
         factor, one = Local("factor", self.plan.total), self.number(1)
         nonzero = apply("select", is_equal(total, 0), self._unseen(), total)
         row = lanes(COLUMN, self.plan.value_width, *self._stores(place, factor))
@@ -230,7 +242,7 @@ class Parts:
         Without keys there is nothing to add up, which is 0 by any definition.
         """
         one = self.number(1)
-        if self.plan.form.attrs.unseen == "zeros":
+        if self.plan.form.node.attrs_as(AttentionAttrs).unseen == "zeros":
             return one
         return Guard((LessEqual(Dim.of(1), self.plan.keys),), self.number(0), one)
 
@@ -250,7 +262,7 @@ class Parts:
         """Lowering asks for the sums by the index they have in the whole result."""
         match statement:
             case Let(local, Load(buffer, _)) if buffer == self.state.sums:
-                row = Load(self.state.sums, (Dim.of(ROW), Dim.of(COLUMN)))
+                row = Load(self.state.sums, self.state.at(ROW, COLUMN))
                 return Let(local, Apply("mul", (row, factor), local.dtype))
             case _:
                 return statement

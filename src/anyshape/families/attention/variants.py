@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from anyshape.families.attention.few_queries import few_queries_kernel
 from anyshape.families.attention.kernel import attention_kernel
+from anyshape.families.attention.key_parts import key_parts_kernel
 from anyshape.families.attention.match import AttentionMatch
-from anyshape.families.attention.plan import AttentionPlan, FewQueriesPlan
+from anyshape.families.attention.plan import AttentionPlan, FewQueriesPlan, KeyPartsPlan
 from anyshape.families.attention.sight import most_score_of
 from anyshape.families.family import Job
 from anyshape.lower.effort import EXP, Effort, Variant, region_effort
@@ -39,6 +40,13 @@ def attention_variants(match: AttentionMatch, job: Job) -> tuple[Variant, ...]:
         kernel = few_queries_kernel(few, *given)
         variants.append(Variant("few queries", kernel, _effort_of_few(few)))
     return tuple(variants)
+
+
+def part_variant(match: AttentionMatch, job: Job) -> Variant:
+    """The only form of parts of the keys."""
+    plan = KeyPartsPlan(match, job.region, job.tiling)
+    kernel = key_parts_kernel(plan, job.inputs, job.outputs, job.facts, job.sizes)
+    return Variant("parts of keys", kernel, _effort_of_few(plan))
 
 
 def _effort_of_tiles(plan: AttentionPlan, lanes: int) -> Effort:
