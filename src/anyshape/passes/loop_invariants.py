@@ -10,7 +10,7 @@ its sizes: a region that states more than is known outside keeps its nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from anyshape.ir.build import Builder
@@ -19,11 +19,17 @@ from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, param_index
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
-from anyshape.ir.types import TensorType, Type
 from anyshape.ops.control import ScanAttrs, WhileAttrs
 from anyshape.passes.infra import PassContext
+from anyshape.passes.loop_regions import (
+    frontier,
+    hold_outside,
+    is_plain,
+    own_symbols,
+    with_stand_ins,
+)
 from anyshape.passes.native_forms import is_alone, is_loop
-from anyshape.sym import Answer, Facts, FactScope, Symbol
+from anyshape.sym import Facts, FactScope, Symbol
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,8 @@ def _first_capture(node: Node) -> int | None:
 
 def _worth_moving(region: Region, first: int, loop: Node, scope: FactScope) -> list[Value]:
     """Invariant values that the rest of a region uses, and that took a loop to compute."""
-    own = _own_symbols(region, loop)
-    if not _hold_outside(region.facts, own, scope):
+    own = own_symbols(region, loop)
+    if not hold_outside(region.facts, own, scope):
         return []
     invariant, costly = set[Node](), set[Node]()
     for node in region.nodes():
@@ -89,34 +95,13 @@ def _worth_moving(region: Region, first: int, loop: Node, scope: FactScope) -> l
         invariant.add(node)
         if is_loop(node) or is_alone(node) or any(v.node in costly for v in node.operands):
             costly.add(node)
-    used = (v for node in region.nodes() if node not in invariant for v in node.operands)
-    return [value for value in dict.fromkeys((*used, *region.results)) if value.node in costly]
-
-
-def _hold_outside(facts: Facts, own: frozenset[Symbol], scope: FactScope) -> bool:
-    """Whether what a region states of sizes that are known outside is known there, too: moved nodes
-    would state it of calls that never enter the loop."""
-    stated = (fact.predicate for fact in facts.facts if fact.predicate.symbols.isdisjoint(own))
-    return all(scope.proves(predicate) is Answer.TRUE for predicate in stated)
+    return frontier(region, invariant, costly)
 
 
 def _is_invariant(node: Node, first: int, known: set[Node], own: frozenset[Symbol]) -> bool:
     if node.op is PARAM:
         return param_index(node) >= first
-    plain = not node.regions and not node.late and not node.all_symbols & own
-    types = (*node.types, *(value.type for value in node.operands))
-    is_pure = all(isinstance(type_, TensorType) for type_ in types)
-    return plain and is_pure and all(value.node in known for value in node.operands)
-
-
-def _own_symbols(region: Region, loop: Node) -> frozenset[Symbol]:
-    """Sizes that only the region knows: of values that differ from one iteration to the next."""
-    outside = frozenset[Symbol]().union(*_symbols(value.type for value in loop.operands))
-    return region.born | frozenset[Symbol]().union(*_symbols(region.params)) - outside
-
-
-def _symbols(types: Iterable[Type]) -> Iterator[frozenset[Symbol]]:
-    return (type_.symbols for type_ in types if isinstance(type_, TensorType))
+    return is_plain(node, own) and all(value.node in known for value in node.operands)
 
 
 def _outside(value: Value, captured: Sequence[Value], builder: Builder) -> Value:
@@ -139,18 +124,4 @@ def _with_captures(region: Region, values: Sequence[Value], outside: Sequence[Va
     types, first = tuple(value.type for value in outside), len(region.params)
     made = (Node.make(PARAM, (), ParamAttrs(first + i), (t,)) for i, t in enumerate(types))
     stands = dict(zip(values, (node.result() for node in made), strict=False))
-    return _replaced(replace(region, params=(*region.params, *types)), stands)
-
-
-def _replaced(region: Region, stands: Mapping[Value, Value]) -> Region:
-    values = dict(stands)
-    for node in region.nodes():
-        operands = [values.get(value, value) for value in node.operands]
-        new = node
-        if tuple(operands) != node.operands:
-            new = Node.make(node.op, operands, node.attrs, node.types, node.regions, node.late)
-        for old, result in zip(node.results, new.results, strict=True):
-            values.setdefault(old, result)
-    results = tuple(values[value] for value in region.results)
-    bearers = tuple(values[node.result()].node for node in region.size_bearers)
-    return replace(region, results=results, size_bearers=bearers)
+    return with_stand_ins(replace(region, params=(*region.params, *types)), stands)

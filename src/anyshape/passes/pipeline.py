@@ -37,6 +37,7 @@ from anyshape.passes.refine_regions import RefineRegions
 from anyshape.passes.reshapes_first import ReshapesFirst
 from anyshape.passes.reshapes_last import ReshapesLast
 from anyshape.passes.row_products import RowProducts
+from anyshape.passes.scanned_products import ScannedProducts
 from anyshape.passes.segments import Segments
 from anyshape.passes.several_results import SeveralResults
 from anyshape.passes.share_kernels import ShareKernels
@@ -77,6 +78,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     ChannelsLast(),  # behind the laws of transposes, and before whoever looks at sums or products
     ConvolutionWeights(),  # behind it: what follows a convolution is next to it
     LoopInvariants(),  # before whoever takes products and sizes: outside, they are the graph's own
+    ScannedProducts(),  # behind them: what is the same in each iteration is no row's own
     KnownIndices(),  # before whoever looks for indices: they are what they were made as
     ExpertLoops(),  # before whoever takes products: those of all experts are one
     Worklists(),  # what models and the pass before say about rows by group, in one form
