@@ -12,7 +12,7 @@ runtime sees at each call whether there is room (docs/design/0014).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from anyshape.ir.attrs import NO_ATTRS
@@ -23,6 +23,7 @@ from anyshape.ir.opdef import ParamAttrs, lookup
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import TensorType, Type
+from anyshape.ops.control import WhileAttrs
 from anyshape.ops.known import APPEND, CONCAT
 from anyshape.ops.movement import AxisAttrs, TransposeAttrs
 from anyshape.passes.canonicalize import Canonicalize
@@ -47,10 +48,10 @@ class Growth:
         return (self.axis, *others)
 
 
-def growths_of(graph: Graph, donated: Set[int]) -> tuple[Growth, ...]:
+def growths_of(results: Sequence[Value], donated: Container[int]) -> tuple[Growth, ...]:
     """At most one for each of the `donated` inputs."""
     found: dict[int, Growth] = {}
-    for value in dict.fromkeys(graph.results):
+    for value in dict.fromkeys(results):
         growth = _growth(value)
         if growth is not None and growth.input in donated:
             found.setdefault(growth.input, growth)
@@ -83,7 +84,7 @@ class GrowingAxesFirst:
         if donated and not runs_whole(graph):
             ctx.donation = NOTHING_DONATED
             return graph
-        growths = growths_of(graph, donated)
+        growths = growths_of(graph.results, donated)
         if not growths:
             return graph
         ctx.donation = _donation(donated, growths, graph.results)
@@ -187,7 +188,8 @@ def _inverse(order: Order) -> Order:
 
 @dataclass(frozen=True)
 class Append:
-    """Makes an `append` of each concat that continues a donated input along its first axis.
+    """Makes an `append` of each concat that continues a donated input along its first axis, and of
+    each that a loop carries from one iteration to the next.
 
     What is appended is computed where it belongs, behind the input: it must be a value that some
     kernel computes, and that has no other place. Anything else is copied.
@@ -196,19 +198,55 @@ class Append:
     name: str = "append"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        growths = growths_of(graph, ctx.donation.inputs)
+        if any(node.regions for node in graph.nodes()):
+            graph = rebuild_graph(_InLoops(self.name, ctx), graph)
+        growths = growths_of(graph.results, ctx.donation.inputs)
         outermost = [growth for growth in growths if growth.axis == 0]
-        return rebuild_graph(_Appender(outermost, graph), graph) if outermost else graph
+        if not outermost:
+            return graph
+        return rebuild_graph(_Appender(outermost, graph.results), graph)
+
+
+class _InLoops(Rebuilder):
+    """What a loop carries is its own: an iteration goes on where the one before has ended, if the
+    runtime sees that nobody else needs it."""
+
+    def __init__(self, name: str, ctx: PassContext) -> None:
+        self.name = name
+        self.ctx = ctx
+
+    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
+        new = super().rebuilt(node, operands, builder)  # inner loops first
+        if not isinstance(new.attrs, WhileAttrs):
+            return new
+        condition, body = new.regions
+        growths = growths_of(body.results, range(new.attrs.carried))
+        outermost = [growth for growth in growths if growth.axis == 0]
+        if not outermost:
+            return new
+        for growth in outermost:
+            grown, why = growth.result.node, "the loop carries what it continues"
+            place = builder.locations.of(grown)
+            self.ctx.decisions.record(Decision(self.name, True, why, grown, place))
+        appender = _Appender(outermost, body.results, always=True)
+        region = appender.region(body, builder.nested(body.facts))
+        return builder.node(new.op, operands, new.attrs, (condition, region), new.late)
 
 
 class _Appender(Rebuilder):
-    def __init__(self, growths: list[Growth], graph: Graph) -> None:
+    """With `always`, parts are copied whoever computes them: in a region that may be another
+    segment than that of the append."""
+
+    def __init__(
+        self, growths: list[Growth], results: Sequence[Value], always: bool = False
+    ) -> None:
         nodes = [growth.result.node for growth in growths]
-        taken = {root_of(value) for value in graph.results}
+        taken = {root_of(value) for value in results}
         self.copies: dict[Node, bool] = {}
         for node in nodes:
             root = root_of(node.operands[1])
-            self.copies[node] = is_source(root.node) or root in taken or len(node.operands) > 2
+            is_placed = is_source(root.node) or root in taken or len(node.operands) > 2
+            self.copies[node] = always or is_placed
             taken.add(root)
         self.placed: set[Value] = set()
 

@@ -45,7 +45,8 @@ def parts_of_keys(kernel: KernelOfLoop, scope: FactScope) -> Parts | Refusal:
     attention, attrs = kernel.loop, kernel.loop.attrs_as(AttentionAttrs)
     q, k, _ = (with_all_axes(value.tensor.shape) for value in attention.operands[:3])
     few = LessEqual(k[2], Dim.of(2 * KEYS - 1)), LessEqual(Dim.of(QUERIES + 1), q[2])
-    if any(scope.proves(known) is Answer.TRUE for known in few):
+    as_many = LessEqual(k[2], q[2])  # no size is below the one bound and above the other
+    if any(scope.proves(known) is Answer.TRUE for known in (*few, as_many)):
         return Refusal("keys are few or queries many")
     if attrs.sink:
         return Refusal("a sink belongs to no part")

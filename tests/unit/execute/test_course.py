@@ -184,6 +184,31 @@ def test_a_memory_limit_is_honoured_in_the_middle() -> None:
     np.testing.assert_array_equal(executable(x, np.array(3))[0], np.full(3000, 2, np.float32))
 
 
+def test_a_memory_limit_counts_what_values_use() -> None:
+    """40,000 bytes of a loop, in a block of 65,536, and as many of the result: no more."""
+    executable = ash.compile(repeated)
+    given = np.ones(1000, np.float32), np.array(10)
+    assert len(executable.run(given, memory_limit=84_000)[0]) == 10_000
+    with pytest.raises(MemoryLimitError):
+        executable.run(given, memory_limit=79_000)
+
+
+def test_what_grows_in_place_is_not_counted_twice() -> None:
+    """A cache that a loop carries, with room in its block: 48,000 bytes, and 4 more each time."""
+
+    @ash.jit
+    def longer(x: ash.f32["n"], often: ash.i64[()]):
+        step = lambda i, y: (i + 1, ash.concat([y, x[:1] * 3]))  # noqa: E731
+        return ash.while_loop(lambda i, y: i < often, step, (often * 0, x * 2))[1]
+
+    executable = ash.compile(longer)
+    x = np.ones(12_000, np.float32)
+    (found,) = executable.run((x, np.array(100)), memory_limit=50_000)
+    np.testing.assert_array_equal(found, np.concatenate([x * 2, np.full(100, 3, np.float32)]))
+    with pytest.raises(MemoryLimitError):
+        executable.run((x, np.array(0)), memory_limit=40_000)
+
+
 def test_copies_of_inputs_are_asked_for_before_they_are_made() -> None:
     """A value that is repeated without memory would take a terabyte as an input."""
     executable = ash.compile(repeated)

@@ -92,3 +92,12 @@ def _passed(shape: str, order: tuple[int, ...], causal: bool = False) -> str:
 
     attend.__annotations__ = {"q": ash.f32[1, 3, 1, 8], "k": past, "v": past}
     return ash.compile(ash.jit(attend)).as_text()
+
+
+def test_no_parts_of_as_many_keys_as_queries() -> None:
+    @ash.jit
+    def encode(x: ash.f32["batch", "seq", 3, 8]):
+        q, k, v = (x.transpose(0, 2, 1, 3) * n for n in range(3))
+        return ash.attention(q, k, v)
+
+    assert "part_attention" not in ash.compile(encode).as_text()

@@ -94,27 +94,33 @@ class Walker {
         value.owner.reset();
     }
 
-    void keep_free(std::shared_ptr<PoolBlock> block) {
-        context_.held -= static_cast<std::int64_t>(block->bytes());
+    void keep_free(std::shared_ptr<ValueBlock> block) {
+        use(*block, 0);
         if (context_.free_blocks.size() < max_free_blocks) {
             context_.free_blocks.push_back(std::move(block));
         }
     }
 
-    std::shared_ptr<PoolBlock> take(std::int64_t bytes) {
+    std::shared_ptr<ValueBlock> take(std::int64_t bytes) {
         const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 64));
         auto& free = context_.free_blocks;
         for (std::size_t i = free.size(); i-- > 0;) {
             if (free[i]->bytes() < wanted || free[i]->bytes() >= 2 * wanted) continue;
             std::swap(free[i], free.back());
-            std::shared_ptr<PoolBlock> block = std::move(free.back());
+            std::shared_ptr<ValueBlock> block = std::move(free.back());
             free.pop_back();
-            context_.held += static_cast<std::int64_t>(block->bytes());
+            use(*block, bytes);
             return block;
         }
-        auto block = std::make_shared<PoolBlock>(Pool::process().take(wanted));
-        context_.held += static_cast<std::int64_t>(block->bytes());
+        auto block = std::make_shared<ValueBlock>(Pool::process().take(wanted), 0);
+        use(*block, bytes);
         return block;
+    }
+
+    // Of a block that uses nothing yet, or less.
+    void use(ValueBlock& block, std::int64_t bytes) {
+        context_.held += bytes - block.used;
+        block.used = bytes;
     }
 
     void share(Value& to, const Value& from) {
@@ -197,7 +203,8 @@ class Walker {
     void run_program(Run& run, const RunProgram* work, const Slots& results, const Slots& over,
                      Frame& frame) {
         const std::int64_t held = limits_.held + context_.held;
-        run.require_memory_within(limits_.memory_limit, held);
+        const std::int64_t there = bytes_there(run, work, over, frame);
+        run.require_memory_within(limits_.memory_limit, held, there);
         try {
             place_outputs(run, work, results, over, frame);
             run.execute(stop_for(*run.specialization()));
@@ -234,17 +241,43 @@ class Walker {
         }
     }
 
+    // What outputs find in the memory of inputs that they go on with, and so need not have anew.
+    static std::int64_t bytes_there(const Run& run, const RunProgram* work, const Slots& over,
+                                    const Frame& frame) {
+        const Specialization& specialization = *run.specialization();
+        std::int64_t there = 0;
+        for (const Output& output : specialization.program->outputs()) {
+            if (!output.start) continue;
+            const std::int64_t bytes = specialization.buffer_bytes[output.buffer];
+            const Value& from = frame.slots[slot_of(work, *output.start)];
+            if (has_room(from, slot_of(work, *output.start), over, bytes)) {
+                there += std::min(from.block->used, bytes);
+            }
+        }
+        return there;
+    }
+
+    static std::uint32_t slot_of(const RunProgram* work, std::uint32_t input) {
+        return work != nullptr ? work->operands[input].slot : input;
+    }
+
+    // Whether a value can become one of so many bytes where it is: nobody else needs it.
+    static bool has_room(const Value& from, std::uint32_t slot, const Slots& over,
+                         std::int64_t bytes) {
+        return from.block != nullptr && from.block.use_count() == 1 &&
+               from.data == from.block->data() && std::ranges::find(over, slot) != over.end() &&
+               from.block->bytes() >= static_cast<std::size_t>(bytes);
+    }
+
     // An output that begins with an input: on its memory, if nobody else needs that and it has
     // room. Blocks are powers of two, so what grows by a little is copied seldom.
     void continue_input(Run& run, const RunProgram* work, std::uint32_t start, const Slots& over,
                         std::int64_t bytes, Value& value, Frame& frame) {
-        const std::uint32_t slot = work != nullptr ? work->operands[start].slot : start;
+        const std::uint32_t slot = slot_of(work, start);
         const Value& from = frame.slots[slot];
-        const bool is_ours = from.block != nullptr && from.block.use_count() == 1 &&
-                             from.data == from.block->data() &&
-                             std::ranges::find(over, slot) != over.end();
-        if (is_ours && from.block->bytes() >= static_cast<std::size_t>(bytes)) {
+        if (has_room(from, slot, over, bytes)) {
             value.block = from.block;
+            use(*value.block, bytes);
             return;
         }
         const std::int64_t item_bytes = run.program().inputs()[start].type.bytes();
@@ -296,6 +329,11 @@ class Walker {
         }
     }
 
+    // Nobody reads these behind a region that has entered: it may write over them, and go on.
+    void hand_over(const Slots& over, Frame& frame) {
+        for (const std::uint32_t slot : over) let_go(frame.slots[slot]);
+    }
+
     // Constants stay where they are.
     void leave(std::uint32_t number, std::size_t first = 0) {
         const CourseRegion& region = course_.regions[number];
@@ -304,10 +342,11 @@ class Walker {
         for (const std::uint32_t slot : region.results) let_go(inner.slots[slot]);
     }
 
-    void run(const Branch& work, const Slots&, Frame& frame, std::uint32_t) {
+    void run(const Branch& work, const Slots& over, Frame& frame, std::uint32_t) {
         const RegionCall& chosen =
             truth_of(frame.slots[work.predicate]) ? work.then : work.otherwise;
         enter(chosen, frame);
+        hand_over(over, frame);
         walk(chosen.region);
         const Frame& inner = context_.frames[chosen.region];
         const Slots& given = course_.regions[chosen.region].results;
@@ -317,10 +356,11 @@ class Walker {
         leave(chosen.region);
     }
 
-    void run(const Loop& work, const Slots&, Frame& frame, std::uint32_t) {
+    void run(const Loop& work, const Slots& over, Frame& frame, std::uint32_t) {
         Frame& body = context_.frames[work.body.region];
         enter(work.condition, frame, work.carried);
         enter(work.body, frame);
+        hand_over(over, frame);
         while (holds(work, body)) {
             walk(work.body.region);
             carry(work.body.region, work.carried);
@@ -404,7 +444,7 @@ class Walker {
         }
     }
 
-    std::shared_ptr<PoolBlock> take_for(const LoopOverRows& work, std::int64_t bytes) {
+    std::shared_ptr<ValueBlock> take_for(const LoopOverRows& work, std::int64_t bytes) {
         const std::int64_t held = limits_.held + context_.held;
         Run& told = context_.run_of(work.told_by);
         const auto fail = [&](const auto& failure) {

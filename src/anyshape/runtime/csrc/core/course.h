@@ -33,12 +33,19 @@
 
 namespace anyshape {
 
+// Memory of a value, and how much of it is used: what a memory limit counts. The block itself is as
+// long as the pool's are.
+struct ValueBlock : PoolBlock {
+    ValueBlock(PoolBlock block, std::int64_t used) : PoolBlock(std::move(block)), used(used) {}
+    std::int64_t used;
+};
+
 // Dense memory. It is that of `block`, of `owner`, or, where there is neither, of an input or a
 // constant, which outlive the run.
 struct Value {
     std::byte* data = nullptr;
     std::vector<std::int64_t> dims;
-    std::shared_ptr<PoolBlock> block;
+    std::shared_ptr<ValueBlock> block;
     std::shared_ptr<void> owner;
 };
 
@@ -97,8 +104,8 @@ struct CourseContext {
     Arena arena;
     std::vector<Frame> frames;  // by region: none is entered twice at a time
     std::vector<std::optional<Run>> runs;
-    std::vector<std::shared_ptr<PoolBlock>> free_blocks;
-    std::int64_t held = 0;  // bytes of blocks that values have
+    std::vector<std::shared_ptr<ValueBlock>> free_blocks;
+    std::int64_t held = 0;  // bytes that values use of their blocks
 
    private:
     std::span<Runner* const> runners_;
