@@ -74,12 +74,17 @@ def _growth(value: Value) -> Growth | None:
 class GrowingAxesFirst:
     """Gives donated inputs, and results that continue them, the order that they have in memory.
 
-    Only a graph that is one native call uses what is donated: one with host nodes copies.
+    Only a graph that is one native call uses what is donated: one with host nodes copies. What a
+    loop carries and continues is carried in that order, too.
     """
 
     name: str = "growing-axes-first"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
+        if any(node.regions for node in graph.nodes()):
+            loops = _ReorderInLoops(self.name, ctx)
+            reordered = rebuild_graph(loops, graph)
+            graph = Canonicalize().run(reordered, ctx) if loops.changed else graph
         donated = ctx.donation.inputs
         if donated and not runs_whole(graph):
             ctx.donation = NOTHING_DONATED
@@ -173,6 +178,56 @@ class _Reorder(Rebuilder):
         return builder.emit("concat", given[growth.input], new, axis=0)
 
 
+class _ReorderInLoops(Rebuilder):
+    """Loops carry what grows along another axis than the first in its order in memory. Only those
+    that are in no other: a loop turns it before and behind, which is not for each iteration."""
+
+    def __init__(self, name: str, ctx: PassContext) -> None:
+        self.name = name
+        self.ctx = ctx
+        self.depth = 0
+        self.changed = False
+
+    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
+        self.depth += 1
+        new = super().rebuilt(node, operands, builder)
+        self.depth -= 1
+        return new
+
+    def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
+        if self.depth or not isinstance(node.attrs, WhileAttrs):
+            return node.results
+        condition, body = node.regions
+        found = growths_of(body.results, range(node.attrs.carried))
+        growths = tuple(g for g in found if _is_carried_in_order(g, node, body))
+        if not growths:
+            return node.results
+        self.changed = True
+        orders = {growth.input: growth.order for growth in growths}
+        for growth in growths:
+            grown, why = growth.result.node, f"the loop carries what grows along axis {growth.axis}"
+            place = builder.locations.of(grown)
+            self.ctx.decisions.record(Decision(self.name, True, why, grown, place))
+        regions = [_Reorder(growths).region(r, builder.nested(r.facts)) for r in (condition, body)]
+        operands = [
+            _transposed(value, orders[i], builder) if i in orders else value
+            for i, value in enumerate(node.operands)
+        ]
+        new = builder.node(node.op, operands, node.attrs, regions, node.late)
+        return tuple(
+            _transposed(value, _inverse(orders[i]), builder) if i in orders else value
+            for i, value in enumerate(new.results)
+        )
+
+
+def _is_carried_in_order(growth: Growth, loop: Node, body: Region) -> bool:
+    """Whether it stands at its own place, and no other of its sizes changes: a loop's late sizes
+    are named in the order of axes."""
+    born = {axis.symbol for axis in loop.late} & loop.results[growth.input].tensor.symbols
+    at_its_place = body.results[growth.input] == growth.result
+    return growth.axis != 0 and at_its_place and len(born) == 1
+
+
 def _transposed(value: Value, order: Order, builder: Builder) -> Value:
     if order == tuple(range(len(order))):
         return value
@@ -221,7 +276,7 @@ class _InLoops(Rebuilder):
             return new
         condition, body = new.regions
         growths = growths_of(body.results, range(new.attrs.carried))
-        outermost = [growth for growth in growths if growth.axis == 0]
+        outermost = [g for g in growths if g.axis == 0 and body.results[g.input] == g.result]
         if not outermost:
             return new
         for growth in outermost:

@@ -193,20 +193,30 @@ def test_a_memory_limit_counts_what_values_use() -> None:
         executable.run(given, memory_limit=79_000)
 
 
-def test_what_grows_in_place_is_not_counted_twice() -> None:
-    """A cache that a loop carries, with room in its block: 48,000 bytes, and 4 more each time."""
+@pytest.mark.parametrize("axis", [0, 1])
+def test_what_grows_in_place_is_not_counted_twice(axis: int) -> None:
+    """A cache that a loop carries, with room in its block: 48,000 bytes, and 16 more each time."""
 
-    @ash.jit
-    def longer(x: ash.f32["n"], often: ash.i64[()]):
-        step = lambda i, y: (i + 1, ash.concat([y, x[:1] * 3]))  # noqa: E731
+    def longer(x: Any, often: Any) -> Any:
+        def step(i: Any, y: Any) -> Any:
+            first = y[:1] if axis == 0 else y[:, :1]
+            return i + 1, ash.concat([y, first * 2], axis=axis)
+
         return ash.while_loop(lambda i, y: i < often, step, (often * 0, x * 2))[1]
 
-    executable = ash.compile(longer)
-    x = np.ones(12_000, np.float32)
-    (found,) = executable.run((x, np.array(100)), memory_limit=50_000)
-    np.testing.assert_array_equal(found, np.concatenate([x * 2, np.full(100, 3, np.float32)]))
+    x = np.random.default_rng(0).standard_normal((3000, 4), np.float32)
+    x, shape = (x, ash.f32["n", 4]) if axis == 0 else (x.T, ash.f32[4, "n"])
+    longer.__annotations__ = {"x": shape, "often": ash.i64[()]}
+    executable = ash.compile(ash.jit(longer), strict=True)
+    given = np.ascontiguousarray(x), np.array(100)
+    assert "append(" in executable.as_text()
+    limit = 50_000 if axis == 0 else 140_000  # it is turned once before and once behind the loop
+    (found,) = executable.run(given, memory_limit=limit)
+    first = (x[:1] if axis == 0 else x[:, :1]) * 4
+    expected = np.concatenate([x * 2, np.repeat(first, 100, axis)], axis)
+    np.testing.assert_array_equal(found, expected)
     with pytest.raises(MemoryLimitError):
-        executable.run((x, np.array(0)), memory_limit=40_000)
+        executable.run((given[0], np.array(0)), memory_limit=40_000)
 
 
 def test_copies_of_inputs_are_asked_for_before_they_are_made() -> None:
