@@ -254,6 +254,10 @@ class Tensor(Traced, Methods):
     def compress(self, condition: ArrayLike, axis: int | None = None) -> Tensor:
         return late.compress(condition, self, axis)
 
+    def where(self, condition: ArrayLike, other: ArrayLike) -> Tensor:
+        """These elements where the condition is true, as in torch."""
+        return elementwise.where(condition, self, other)
+
     def masked_select(self, mask: ArrayLike) -> Tensor:
         return late.masked_select(self, mask)
 
