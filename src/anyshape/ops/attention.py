@@ -290,7 +290,7 @@ def _part_attention(call: Call[PartAttentionAttrs]) -> Array:
         for part in range(shape[0]):
             keys = slice(part * length, (part + 1) * length)
             best = scores[..., keys].max(-1, keepdims=True, initial=-np.inf)
-            weights = np.exp(scores[..., keys] - np.where(np.isneginf(best), 0, best))
+            weights = np.exp(scores[..., keys] - np.where(best == -np.inf, 0, best))
             totals = weights.sum(-1, keepdims=True)
             found[part] = np.concatenate([weights @ v[..., keys, :], best, totals], -1)
     return found.reshape(shape)
