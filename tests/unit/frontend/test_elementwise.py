@@ -97,6 +97,7 @@ def test_where_and_clip() -> None:
     x, m = floats(3, 4), bools(3, 1)
     check(ash.where, np.where, m, x, -x)
     check(lambda m, x: ash.where(m, x, 0.0), lambda m, x: np.where(m, x, np.float32(0)), m, x)
+    check(lambda m, x: x.where(m, -x), lambda m, x: np.where(m, x, -x), m, x)
     check(lambda x: ash.clip(x, -0.5, 0.5), lambda x: np.clip(x, -0.5, 0.5), x)
     check(lambda x: ash.clip(x, max=0.5), lambda x: np.minimum(x, np.float32(0.5)), x)
 

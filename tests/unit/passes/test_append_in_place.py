@@ -37,7 +37,7 @@ def twice(past: ash.f32["p", 4], x: ash.f32["s", 4]):
 
 def found(function: Any, donated: set[int]) -> list[tuple[int, int, tuple[int, ...]]]:
     graph = run_passes(function.graph, FIRST).graph
-    growths = growths_of(graph, donated)
+    growths = growths_of(graph.results, donated)
     return [(g.input, graph.results.index(g.result), g.order) for g in growths]
 
 
