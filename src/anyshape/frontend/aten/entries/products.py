@@ -32,15 +32,20 @@ def product(call: Call, x: Tensor, y: Tensor) -> Tensor:
 
 @entry("aten.linear.default")
 def linear(call: Call, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """torch's weights are [out, in]."""
-    return compound.dense(x, matrix_transpose(weight), bias)
+    """torch's weights are [out, in]. Layers are of floats; integers are multiplied and added."""
+    columns = matrix_transpose(weight)
+    if call.dtype.is_float:
+        return compound.dense(x, columns, bias)
+    multiplied = matmul(x, columns)
+    return multiplied if bias is None else multiplied + bias
 
 
 @entry("aten.addmm.default", "aten.baddbmm.default", "aten.addmv.default")
 def addmm(
     call: Call, bias: Tensor, x: Tensor, y: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
-    if (beta, alpha) == (1, 1) and bias.ndim == 1 and y.ndim == 2 and bias.shape[0] == y.shape[1]:
+    is_layer = (beta, alpha) == (1, 1) and call.dtype.is_float and bias.ndim == 1 and y.ndim == 2
+    if is_layer and bias.shape[0] == y.shape[1]:
         return compound.dense(x, y, bias)
     multiplied = matmul(x, y)
     scaled = multiplied if alpha == 1 else multiplied * as_dtype(alpha, call.dtype)
