@@ -11,11 +11,13 @@ from anyshape.families.conv.family import Conv
 from anyshape.families.cumulative.family import Cumulative
 from anyshape.families.dot.family import Dot
 from anyshape.families.family import Family
+from anyshape.families.fourier.family import Fourier
 from anyshape.families.grouped_dot.family import GroupedDot
 from anyshape.families.map.family import Map
 from anyshape.families.nms.family import Nms
 from anyshape.families.row.family import Row
 from anyshape.families.scatter.family import Scatter
+from anyshape.families.search.family import Search
 from anyshape.families.sort.family import Sort
 from anyshape.families.worklist.family import Worklist
 
@@ -25,6 +27,8 @@ FAMILIES: Final[tuple[Family[Any], ...]] = (
     Compact(),  # likewise
     Worklist(),  # likewise
     Nms(),  # likewise
+    Fourier(),  # likewise
+    Search(),  # likewise
     Scatter(),  # likewise alone
     Attention(),  # before its decomposition, which is two products and a softmax
     GroupedDot(),  # before dots, which it would be for each group

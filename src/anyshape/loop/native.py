@@ -11,6 +11,9 @@
     compact_rows_<dtype> (size, parts, length, width; mask, x, counts, rows, count)
     nms_<dtype>          (batch, classes, count, most; boxes, order, candidates, threshold,
                           kept, counts)
+    fft_<dtype>          (outer, length, inner, inverse, scaling, lines, vector; x, y)
+    search_<dtype>       (rows, length, count, right, shared; ordered, x, places)
+    rfft_<dtype>, irfft_<dtype> (outer, length, scaling, lines, vector; x, y)
 
 The middle axis of x[outer, length, inner] is sorted; the first `kept` elements of each row, and
 where they were, are stored. Equal elements keep their order, and NaN is greater than any number.
@@ -24,6 +27,12 @@ none, merging is sorting.
 Of compaction, kernels look at `size` elements as one axis, and write the first `count` rows of
 their results: `ops/compact.py`. A row of `rows` has `width` elements. `nms` keeps boxes:
 `ops/nms.py`.
+
+`search` finds places in sorted rows: `ops/search.py`.
+
+`fft` is a Fourier transform of the middle axis of x[outer, length, inner, 2], `rfft` one of real
+x[outer, length], and `irfft` gives such: `ops/fourier.py`. A task has `lines` of them; `vector` are
+the bytes of a vector that may be used.
 """
 
 from __future__ import annotations
@@ -36,7 +45,9 @@ import numpy as np
 from anyshape.ir.types import Array, DType
 from anyshape.ops.checks import first_offence
 from anyshape.ops.compact import counts_of_parts
+from anyshape.ops.fourier import real_inverse, real_transformed, transformed
 from anyshape.ops.nms import suppressed
+from anyshape.ops.search import places_in
 from anyshape.ops.sort import sorted_parts, sorted_places
 from anyshape.ops.worklist import rows_by_group
 
@@ -75,6 +86,26 @@ def worklist_name(dtype: DType) -> str:
 
 def nms_name(dtype: DType) -> str:
     return f"nms_{dtype}"
+
+
+def fft_name(dtype: DType) -> str:
+    return f"fft_{dtype}"
+
+
+def rfft_name(dtype: DType) -> str:
+    return f"rfft_{dtype}"
+
+
+def irfft_name(dtype: DType) -> str:
+    return f"irfft_{dtype}"
+
+
+def search_name(dtype: DType) -> str:
+    return f"search_{dtype}"
+
+
+SCALINGS: Final = ("none", "length", "root")
+"""By number, as transforms are given them."""
 
 
 def run_native(name: str, buffers: Sequence[Array], sizes: Sequence[int]) -> None:
@@ -147,6 +178,29 @@ def _nms(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
     kept[:], counts[:] = (array.ravel() for array in found)
 
 
+def _fft(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
+    (x, y), (outer, length, inner, inverse, scaling, *_) = buffers, sizes
+    numbers = x.reshape(outer, length, inner, 2)
+    y[:] = transformed(numbers, 1, bool(inverse), SCALINGS[scaling]).ravel()
+
+
+def _rfft(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
+    (x, y), (outer, length, scaling, *_) = buffers, sizes
+    y[:] = real_transformed(x.reshape(outer, length), SCALINGS[scaling]).ravel()
+
+
+def _irfft(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
+    (x, y), (outer, length, scaling, *_) = buffers, sizes
+    halves = x.reshape(outer, length // 2 + 1, 2)
+    y[:] = real_inverse(halves, length, SCALINGS[scaling]).ravel()
+
+
+def _search(buffers: Sequence[Array], sizes: Sequence[int]) -> None:
+    (ordered, x, places), (rows, length, count, right, shared) = buffers, sizes
+    own = ordered.reshape(1 if shared else rows, length)
+    places[:] = places_in(own, x.reshape(rows, count), bool(right)).ravel()
+
+
 _RUNS: Final[Mapping[str, Callable[[Sequence[Array], Sequence[int]], None]]] = {
     "sort_parts_": _sort_parts,
     "sort_": _sort,
@@ -157,5 +211,9 @@ _RUNS: Final[Mapping[str, Callable[[Sequence[Array], Sequence[int]], None]]] = {
     "compact_rows_": _compact_rows,
     "worklist_": _worklist,
     "nms_": _nms,
+    "fft_": _fft,
+    "rfft_": _rfft,
+    "irfft_": _irfft,
+    "search_": _search,
 }
 """By how the names begin, the longer beginnings first."""

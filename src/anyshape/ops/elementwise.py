@@ -216,6 +216,8 @@ logical_or = _binary("logical_or", np.logical_or, (bool_,), LATTICE, neutral=0)
 bitwise_and = _binary("bitwise_and", np.bitwise_and, INTEGERS, LATTICE)
 bitwise_or = _binary("bitwise_or", np.bitwise_or, INTEGERS, LATTICE, neutral=0)
 bitwise_xor = _binary("bitwise_xor", np.bitwise_xor, INTEGERS, RING, neutral=0)
+left_shift = _binary("left_shift", np.left_shift, INTEGERS)
+right_shift = _binary("right_shift", np.right_shift, INTEGERS)
 
 eq = _binary("eq", np.equal, ALL_DTYPES, (Trait.COMMUTATIVE,), result=bool_)
 ne = _binary("ne", np.not_equal, ALL_DTYPES, (Trait.COMMUTATIVE,), result=bool_)

@@ -15,6 +15,7 @@ from tests.compliance.cases import (
     cumulative,
     dot,
     elementwise,
+    fourier,
     indexing,
     kernel,
     late,
@@ -24,6 +25,7 @@ from tests.compliance.cases import (
     random,
     reduce,
     scatter,
+    search,
     sort,
     source,
     torch_call,
@@ -34,7 +36,7 @@ from tests.compliance.cases import (
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise, movement, reduce, cumulative, dot, source, late, control, random, compound,
     attention, kernel, indexing, scatter, sort, parts, checks, compact, nms, torch_call, worklist,
-    conv, windows,
+    conv, windows, fourier, search,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import mpmath
 import numpy as np
 import torch
 from tests.compliance.case import Collection, Rng, emit
@@ -61,6 +62,7 @@ def _sign_of_integer(x: Any) -> Any:
 
 
 SIGNED_NUMBERS = FLOATS + SIGNED
+NEAR_ZEROS = Tolerance(ulps=16, absolute=32)  # of functions that have some
 
 unary("neg", SIGNED_NUMBERS, by_torch(torch.neg), by_integers(operator.neg))
 unary("abs", SIGNED_NUMBERS, by_torch(torch.abs), by_integers(abs))
@@ -83,6 +85,23 @@ unary("tanh", FLOATS, by_torch(torch.tanh))
 for inverse in ("atan", "asin", "acos", "asinh", "acosh", "atanh"):
     unary(inverse, FLOATS, by_torch(getattr(torch, inverse)))
 unary("erf", FLOATS, by_torch(torch.erf))
+for special in ("erfc", "erfinv", "lgamma"):
+    unary(special, FLOATS, by_torch(getattr(torch, special)), tolerance=NEAR_ZEROS)
+
+
+def _digamma(x: Any) -> Any:
+    """torch's loses a few digits near poles."""
+
+    def each(number: float) -> float:
+        if number == 0 or math.isinf(number) or math.isnan(number):
+            return float(torch.digamma(torch.tensor(number, dtype=torch.float64)))
+        is_pole = number < 0 and number == math.floor(number)
+        return math.nan if is_pole else float(mpmath.digamma(mpmath.mpf(number)))
+
+    return np.vectorize(each, otypes=[np.float64])(x)
+
+
+unary("digamma", FLOATS, _digamma, tolerance=NEAR_ZEROS)
 unary("sigmoid", FLOATS, by_torch(torch.sigmoid))
 unary("logical_not", (bool_,), by_torch(torch.logical_not))
 unary("is_nan", FLOATS, by_torch(torch.isnan), result="bool")
@@ -181,6 +200,27 @@ binary("logical_or", (bool_,), by_torch(torch.logical_or))
 binary("bitwise_and", INTEGERS, by_integers(operator.and_))
 binary("bitwise_or", INTEGERS, by_integers(operator.or_))
 binary("bitwise_xor", INTEGERS, by_integers(operator.xor))
+
+
+def _shifted(left: bool) -> Callable[..., Any]:
+    """Of Python's integers, which have as many bits as it takes."""
+
+    def shift(x: int, y: int) -> int:
+        count = min(y, 64) if y >= 0 else 64
+        return (0 if y < 0 else x << count) if left else x >> count
+
+    return np.frompyfunc(shift, 2, 1)
+
+
+def _shift_counts(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) -> list[Any]:
+    """Mostly within the bits of a number, and some outside."""
+    numbers = values(rng, shapes[0], dtypes[0], special=True)
+    low = 0 if dtypes[1].kind == "uint" else -2
+    return [numbers, rng.integers(low, dtypes[1].bits + 3, shapes[1]).astype(dtypes[1].numpy)]
+
+
+binary("left_shift", INTEGERS, by_integers(_shifted(True)), fill=_shift_counts)
+binary("right_shift", INTEGERS, by_integers(_shifted(False)), fill=_shift_counts)
 
 
 def _compared(function: Expect) -> Expect:

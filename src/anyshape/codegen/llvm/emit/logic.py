@@ -29,6 +29,20 @@ def bitwise(name: str) -> Generator:
     return generate
 
 
+def left_shift(b: Builder, dtype: DType, x: Value, y: Value) -> Value:
+    """All bits are gone if there are no more of them, or if it is by a negative number."""
+    inside = b.icmp_unsigned("<", y, constant(y.type, dtype.bits))
+    return b.select(inside, b.shl(x, y), constant(x.type, 0))
+
+
+def right_shift(b: Builder, dtype: DType, x: Value, y: Value) -> Value:
+    """Likewise; of a signed number bits of its sign are left."""
+    inside = b.icmp_unsigned("<", y, constant(y.type, dtype.bits))
+    if dtype.kind == "uint":
+        return b.select(inside, b.lshr(x, y), constant(x.type, 0))
+    return b.ashr(x, b.select(inside, y, constant(y.type, dtype.bits - 1)))
+
+
 def logical_not(b: Builder, dtype: DType, x: Value) -> Value:
     return b.not_(x)
 

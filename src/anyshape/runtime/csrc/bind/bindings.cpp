@@ -20,9 +20,11 @@
 #include "core/check_kernels.h"
 #include "core/compact_kernels.h"
 #include "core/cpu_identity.h"
+#include "core/fft_kernels.h"
 #include "core/machine.h"
 #include "core/nms_kernels.h"
 #include "core/object.h"
+#include "core/search_kernels.h"
 #include "core/sort_kernels.h"
 #include "core/worklist_kernels.h"
 
@@ -105,7 +107,8 @@ NB_MODULE(_native, module) {
         nb::dict addresses;
         for (const auto kernels :
              {anyshape::sort_kernels(), anyshape::check_kernels(), anyshape::chain_kernels(),
-              anyshape::compact_kernels(), anyshape::worklist_kernels(), anyshape::nms_kernels()}) {
+              anyshape::compact_kernels(), anyshape::worklist_kernels(), anyshape::nms_kernels(),
+              anyshape::fft_kernels(), anyshape::search_kernels()}) {
             for (const anyshape::NamedKernel& kernel : kernels) {
                 addresses[nb::str(kernel.name.data(), kernel.name.size())] =
                     reinterpret_cast<std::uintptr_t>(kernel.function);

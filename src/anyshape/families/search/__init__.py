@@ -1,0 +1,1 @@
+"""Binary search, by functions of the runtime."""
