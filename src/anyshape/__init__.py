@@ -41,8 +41,8 @@ if _typing.TYPE_CHECKING:
         ResultCache,
         Specialization,
     )
+    from anyshape.frontend.builder import fft, random
     from anyshape.frontend.builder import functions as _functions
-    from anyshape.frontend.builder import random
     from anyshape.frontend.builder.assemble import concat, pad, repeat, split, stack
     from anyshape.frontend.builder.compound import (
         attention,
@@ -79,6 +79,7 @@ if _typing.TYPE_CHECKING:
         isfinite,
         isinf,
         isnan,
+        left_shift,
         less,
         less_equal,
         logical_and,
@@ -93,6 +94,7 @@ if _typing.TYPE_CHECKING:
         not_equal,
         power,
         reciprocal,
+        right_shift,
         round,
         sign,
         square,
@@ -100,6 +102,9 @@ if _typing.TYPE_CHECKING:
         where,
     )
     from anyshape.frontend.builder.functions import *  # noqa: F403  from the entries of ops
+    from anyshape.frontend.builder.grid_sample import (
+        grid_sample,
+    )
     from anyshape.frontend.builder.late import (
         argwhere,
         bincount,
@@ -125,7 +130,14 @@ if _typing.TYPE_CHECKING:
     )
     from anyshape.frontend.builder.name_size import name_size
     from anyshape.frontend.builder.nms import nms
-    from anyshape.frontend.builder.order import argsort, sort, topk
+    from anyshape.frontend.builder.order import (
+        argsort,
+        kthvalue,
+        median,
+        mode,
+        sort,
+        topk,
+    )
     from anyshape.frontend.builder.pool import avg_pool, max_pool, windows
     from anyshape.frontend.builder.reduce import (
         all,
@@ -143,6 +155,29 @@ if _typing.TYPE_CHECKING:
     )
     from anyshape.frontend.builder.ring import ring_positions, ring_read, ring_write
     from anyshape.frontend.builder.scatter import scatter, scatter_add, take_along
+    from anyshape.frontend.builder.search import (
+        bucketize,
+        digitize,
+        histc,
+        isin,
+        searchsorted,
+    )
+    from anyshape.frontend.builder.signal import (
+        bartlett,
+        bartlett_window,
+        blackman,
+        blackman_window,
+        general_cosine_window,
+        hamming,
+        hamming_window,
+        hann_window,
+        hanning,
+        istft,
+        kaiser,
+        kaiser_window,
+        mel_weights,
+        stft,
+    )
     from anyshape.frontend.builder.source import (
         arange,
         eye,
@@ -201,14 +236,19 @@ if _typing.TYPE_CHECKING:
         "asarray",
         "attention",
         "avg_pool",
+        "bartlett",
+        "bartlett_window",
         "bf16",
         "bincount",
         "bitwise_and",
         "bitwise_not",
         "bitwise_or",
         "bitwise_xor",
+        "blackman",
+        "blackman_window",
         "bool",
         "broadcast_to",
+        "bucketize",
         "ceil",
         "clip",
         "compile",
@@ -221,6 +261,7 @@ if _typing.TYPE_CHECKING:
         "cumprod",
         "cumsum",
         "dense",
+        "digitize",
         "divide",
         "dot_general",
         "einsum",
@@ -231,6 +272,7 @@ if _typing.TYPE_CHECKING:
         "f16",
         "f32",
         "f64",
+        "fft",
         "flip",
         "floor",
         "floor_divide",
@@ -238,11 +280,18 @@ if _typing.TYPE_CHECKING:
         "full_like",
         "gather",
         "gelu",
+        "general_cosine_window",
         "get_available_providers",
         "get_device",
         "greater",
         "greater_equal",
+        "grid_sample",
         "grouped_dot",
+        "hamming",
+        "hamming_window",
+        "hann_window",
+        "hanning",
+        "histc",
         "i8",
         "i16",
         "i32",
@@ -250,10 +299,16 @@ if _typing.TYPE_CHECKING:
         "iota",
         "ir",
         "isfinite",
+        "isin",
         "isinf",
         "isnan",
+        "istft",
         "jit",
+        "kaiser",
+        "kaiser_window",
+        "kthvalue",
         "layer_norm",
+        "left_shift",
         "less",
         "less_equal",
         "load",
@@ -270,9 +325,12 @@ if _typing.TYPE_CHECKING:
         "max_pool",
         "maximum",
         "mean",
+        "median",
+        "mel_weights",
         "min",
         "minimum",
         "mod",
+        "mode",
         "moveaxis",
         "multiply",
         "name_size",
@@ -295,6 +353,7 @@ if _typing.TYPE_CHECKING:
         "repeat",
         "repeat_interleave",
         "reshape",
+        "right_shift",
         "ring_positions",
         "ring_read",
         "ring_write",
@@ -303,6 +362,7 @@ if _typing.TYPE_CHECKING:
         "scan",
         "scatter",
         "scatter_add",
+        "searchsorted",
         "set_default_logger_severity",
         "sign",
         "silu",
@@ -313,6 +373,7 @@ if _typing.TYPE_CHECKING:
         "squeeze",
         "stack",
         "std",
+        "stft",
         "subtract",
         "sum",
         "swapaxes",

@@ -10,7 +10,7 @@ from anyshape.frontend.builder.axes import Size, describe, normal_axis
 from anyshape.frontend.builder.convert import ArrayLike, asarray, promoted
 from anyshape.frontend.builder.movement import broadcast_to, expand_dims, reshape
 from anyshape.frontend.builder.tracer import active
-from anyshape.sym import Dim, Divisible
+from anyshape.sym import Dim, Divisible, minimum
 
 if TYPE_CHECKING:
     from anyshape.frontend.builder.tensor import Tensor
@@ -77,6 +77,18 @@ def pad(x: ArrayLike, pad_width: Width, value: ArrayLike = 0) -> Tensor:
         )
     low, high = (tuple(active().dim(pair[side]) for pair in pairs) for side in (0, 1))
     return active().emit("pad", operand, asarray(value, operand.dtype), low=low, high=high)
+
+
+def resized(x: Tensor, axis: int, n: Size | None) -> Tensor:
+    """The first `n` elements of an axis, with zeros behind them if there are less."""
+    if n is None:
+        return x
+    length, size = active().dim(n), x.shape[axis]
+    kept = minimum(size, length)
+    part = x if kept == size else cut(x, axis, Dim.of(0), kept)
+    if kept == length:
+        return part
+    return pad(part, [(0, length - kept if each == axis else 0) for each in range(x.ndim)])
 
 
 def _pairs(width: Width, rank: int) -> list[tuple[Size, Size]]:

@@ -227,6 +227,16 @@ def bitwise_not(x: ArrayLike) -> Tensor:
     return bitwise_xor(operand, ones)
 
 
+def left_shift(x: ArrayLike, y: ArrayLike) -> Tensor:
+    """`x << y`; 0 if no bit is left, or if `y` is negative."""
+    return _arithmetic("left_shift", x, y)
+
+
+def right_shift(x: ArrayLike, y: ArrayLike) -> Tensor:
+    """`x >> y`; nothing but the sign is left beyond the last bit, or if `y` is negative."""
+    return _arithmetic("right_shift", x, y)
+
+
 # --- selection ------------------------------------------------------------------------------------
 
 
