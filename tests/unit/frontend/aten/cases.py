@@ -170,6 +170,12 @@ for binary in ["bitwise_and", "bitwise_or", "bitwise_xor"]:
     add(f"aten.{binary}.Scalar", (NUMBERS,), 5)
 for shift in ["lshift", "rshift"]:
     add(f"aten.__{shift}__.Scalar", (NUMBERS,), 3)
+    add(f"aten.__{shift}__.Tensor", (NUMBERS, COUNTS))
+for shift in ["left", "right"]:
+    add(f"aten.bitwise_{shift}_shift.Tensor", (NUMBERS, COUNTS))
+    case(f"aten.bitwise_{shift}_shift.Scalar_Tensor", COUNTS)(
+        functools.partial(op(f"aten.bitwise_{shift}_shift.Scalar_Tensor"), -77)
+    )
 add("aten.bitwise_left_shift.Tensor_Scalar", (Input(("n", 4), small),), 7)
 add("aten.bitwise_right_shift.Tensor_Scalar", (Input(("n", 4), small),), 8)
 add("aten.signbit.default", (Input(("n", 4), special),))
@@ -557,6 +563,20 @@ case("aten.add_.Tensor", X, Y)(lambda x, y: aten.add_.Tensor(aten.clone.default(
 case("aten.mul_.Tensor", X, Y)(lambda x, y: aten.mul_.Tensor(aten.clone.default(x), y))
 
 # Entries that need bodies, or a package beside torch: tests/e2e/test_torch*.py has them.
+
+
+def windows(name: str, *numbers: Any) -> None:
+    overload = op(name)
+    case(name, X)(lambda x: overload(size(x), *numbers))
+
+
+for window in ("hann", "hamming", "blackman", "bartlett", "kaiser"):
+    windows(f"aten.{window}_window.default")
+    windows(f"aten.{window}_window.periodic", False)
+windows("aten.kaiser_window.beta", True, 7.5)
+windows("aten.hamming_window.periodic_alpha", True, 0.6)
+windows("aten.hamming_window.periodic_alpha_beta", False, 0.6, 0.3)
+
 ELSEWHERE = frozenset(
     {"cond", "while_loop", "scan", "map_impl", "transformers.grouped_mm_fallback.default",
      "aten._native_batch_norm_legit_functional.default",  # it is refused
@@ -568,4 +588,16 @@ ELSEWHERE = frozenset(
     # e2e/test_torch_losses.py
     | {"_sym_log2", "_sym_sqrt", "sym_sqrt", "abs", "round", "lshift", "rshift"}
     # e2e/test_torch_size_numbers.py
+    | {"aten.stft.default", "aten.fft_fftshift.default", "aten.fft_ifftshift.default",
+       "aten.col2im.default", "aten.kthvalue.default", "aten.mode.default",
+       "aten.isin.Tensor_Tensor", "aten.cdist.default", "aten._cdist_forward.default",
+       "aten.renorm.default"}  # e2e/test_torch_breadth.py
+    | {f"aten.{kind}.{form}" for kind in ("median", "nanmedian") for form in ("dim", "default")}
+    | {f"aten.{kind}.{form}" for kind in ("searchsorted", "bucketize")
+       for form in ("Tensor", "Scalar")}
+    | {f"aten.grid_sampler{rank}.default" for rank in ("", "_2d", "_3d")}
+    | {f"aten._upsample_{kind}2d_aa.{form}" for kind in ("bilinear", "bicubic")
+       for form in ("default", "vec")}
+    | {f"aten.embedding_bag.{form}" for form in ("default", "padding_idx")}
+    | {f"aten._embedding_bag{form}.default" for form in ("", "_forward_only")}
 )  # fmt: skip

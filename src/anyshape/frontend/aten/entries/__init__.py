@@ -1,6 +1,7 @@
 """The importer's table, one file per family. Importing this package fills it."""
 
 from anyshape.frontend.aten.entries import (
+    bags,
     complexes,
     composites,
     control,
@@ -14,14 +15,17 @@ from anyshape.frontend.aten.entries import (
     movement,
     norms,
     numbers,
+    order,
     padding,
     pools,
     products,
     recurrent,
     reductions,
     resizes,
+    samples,
     scatters,
     selection,
+    signal,
     size_floats,
     sizes,
     sources,
@@ -29,6 +33,7 @@ from anyshape.frontend.aten.entries import (
 )
 
 __all__ = [
+    "bags",
     "complexes",
     "composites",
     "control",
@@ -42,14 +47,17 @@ __all__ = [
     "movement",
     "norms",
     "numbers",
+    "order",
     "padding",
     "pools",
     "products",
     "recurrent",
     "reductions",
     "resizes",
+    "samples",
     "scatters",
     "selection",
+    "signal",
     "size_floats",
     "sizes",
     "sources",

@@ -11,11 +11,12 @@ from typing import Any
 
 from anyshape.frontend.aten.calls import TABLE, Call, NoEntryError
 from anyshape.frontend.aten.complex_tensors import PARTS, ComplexTensor, complex_entry
+from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import functions as fn
 from anyshape.frontend.builder import movement as mv
 from anyshape.frontend.builder.assemble import stack
 from anyshape.frontend.builder.axes import normal_axis
-from anyshape.frontend.builder.convert import cast_to
+from anyshape.frontend.builder.convert import asarray, cast_to
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import DType
@@ -62,6 +63,64 @@ def multiply(call: Call, x: Any, y: Any) -> ComplexTensor:
         return _scaled(x, y, dtype) if isinstance(x, ComplexTensor) else _scaled(y, x, dtype)
     (a, b), (c, d) = (_apart(cast_to(each.parts, dtype)) for each in (x, y))
     return _of_parts(a * c - b * d, a * d + b * c)
+
+
+@complex_entry("aten.add.Tensor", "aten.sub.Tensor")
+def add(call: Call, x: Any, y: Any, *, alpha: Any = 1) -> ComplexTensor:
+    """Of a real operand only the real part changes."""
+    dtype = PARTS[call.node.meta["val"].dtype]
+    if isinstance(alpha, complex) or isinstance(x, complex) or isinstance(y, complex):
+        raise NoEntryError
+    left, right = (_as_parts(each, dtype) for each in (x, y))
+    right = right if alpha == 1 else right * alpha
+    is_sum = call.node.target.__name__.startswith("add")
+    return ComplexTensor(left + right if is_sum else left - right)
+
+
+def _as_parts(x: Any, dtype: DType) -> Tensor:
+    if isinstance(x, ComplexTensor):
+        return cast_to(x.parts, dtype)
+    real = cast_to(asarray(x), dtype)
+    return stack([real, real * 0], -1)
+
+
+@complex_entry("aten.div.Tensor")
+def divide(call: Call, x: Any, y: Any) -> ComplexTensor:
+    """By a real tensor or number."""
+    if isinstance(y, (ComplexTensor, complex)):
+        raise NoEntryError
+    dtype = PARTS[call.node.meta["val"].dtype]
+    divisor = mv.expand_dims(cast_to(y, dtype), -1) if isinstance(y, Tensor) else y
+    return ComplexTensor(cast_to(x.parts, dtype) / divisor)
+
+
+@complex_entry("aten.abs.default")
+def length(call: Call, x: ComplexTensor) -> Tensor:
+    """As the longer part times a root that does not overflow."""
+    sizes = ew.abs(x.parts)
+    longer, shorter = (f(*_apart(sizes)) for f in (ew.maximum, ew.minimum))
+    ratio = shorter / ew.where(longer > 0, longer, 1)
+    found = longer * fn.sqrt(ratio * ratio + 1)
+    return ew.where(ew.isinf(longer), longer, found)
+
+
+@complex_entry("aten.neg.default")
+def negative(call: Call, x: ComplexTensor) -> ComplexTensor:
+    return ComplexTensor(-x.parts)
+
+
+@complex_entry(
+    "aten.conj.default", "aten._conj.default", "aten.conj_physical.default",
+    "aten._conj_physical.default",
+)  # fmt: skip
+def conjugate(call: Call, x: ComplexTensor) -> ComplexTensor:
+    real, imag = _apart(x.parts)
+    return _of_parts(real, -imag)
+
+
+@complex_entry("aten.resolve_conj.default", "aten.resolve_neg.default")
+def resolved(call: Call, x: ComplexTensor) -> ComplexTensor:
+    return x
 
 
 def _scaled(x: ComplexTensor, factor: Any, dtype: DType) -> ComplexTensor:

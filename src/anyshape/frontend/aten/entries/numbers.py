@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-from anyshape.frontend.aten.calls import Call, as_dtype, entry
+from anyshape.frontend.aten.calls import Call, NoEntryError, entry
 from anyshape.frontend.builder import elementwise as ew
-from anyshape.frontend.builder.convert import ArrayLike, cast_to, widened
+from anyshape.frontend.builder.convert import ArrayLike, widened
 from anyshape.frontend.builder.functions import atan, sqrt
-from anyshape.frontend.builder.source import zeros_like
 from anyshape.frontend.builder.tensor import Tensor
 
 # --- signs ----------------------------------------------------------------------------------------
@@ -94,20 +93,26 @@ def round_decimals(call: Call, x: Tensor, decimals: int) -> Tensor:
 # --- bits -----------------------------------------------------------------------------------------
 
 
-@entry("aten.__lshift__.Scalar", "aten.bitwise_left_shift.Tensor_Scalar")
-def left_shift(call: Call, x: Tensor, count: int) -> Tensor:
-    """Nothing is left where there are fewer bits; torch takes a negative count for such a one."""
-    if not 0 <= count < call.dtype.bits:
-        return zeros_like(x, call.dtype)
-    return call.operand(x) * as_dtype(1 << count, call.dtype)
+@entry(
+    "aten.bitwise_left_shift.Tensor", "aten.bitwise_left_shift.Tensor_Scalar",
+    "aten.bitwise_left_shift.Scalar_Tensor", "aten.__lshift__.Tensor", "aten.__lshift__.Scalar",
+)  # fmt: skip
+def left_shift(call: Call, x: ArrayLike, count: ArrayLike) -> Tensor:
+    return ew.left_shift(call.operand(x), _count(call, count))
 
 
-@entry("aten.__rshift__.Scalar", "aten.bitwise_right_shift.Tensor_Scalar")
-def right_shift(call: Call, x: Tensor, count: int) -> Tensor:
-    """The quotient rounded down; the sign is left where there are fewer bits."""
-    operand, last = call.operand(x), call.dtype.bits - 1
-    if 0 <= count < last:
-        return ew.floor_divide(operand, as_dtype(1 << count, call.dtype))
-    if call.dtype.kind == "uint":
-        return cast_to(operand >= as_dtype(1 << last, call.dtype), call.dtype) * int(count == last)
-    return -cast_to(operand < 0, call.dtype)
+@entry(
+    "aten.bitwise_right_shift.Tensor", "aten.bitwise_right_shift.Tensor_Scalar",
+    "aten.bitwise_right_shift.Scalar_Tensor", "aten.__rshift__.Tensor", "aten.__rshift__.Scalar",
+)  # fmt: skip
+def right_shift(call: Call, x: ArrayLike, count: ArrayLike) -> Tensor:
+    return ew.right_shift(call.operand(x), _count(call, count))
+
+
+def _count(call: Call, count: ArrayLike) -> Tensor:
+    """A number that the dtype may not hold is as good as all of its bits."""
+    if not call.dtype.is_integer:
+        raise NoEntryError  # torch scales floats
+    bits = call.dtype.bits
+    is_far = isinstance(count, int) and not 0 <= count < bits
+    return call.operand(bits if is_far else count)

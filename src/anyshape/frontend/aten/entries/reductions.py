@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from anyshape.frontend.aten.calls import TABLE, Call, entry
+from anyshape.frontend.aten.calls import TABLE, Call, as_dtype, entry
 from anyshape.frontend.aten.value_checks import op_name
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import reduce as red
 from anyshape.frontend.builder.axes import Axes, normal_axes
 from anyshape.frontend.builder.convert import cast_to, widened
 from anyshape.frontend.builder.functions import sqrt
+from anyshape.frontend.builder.search import histc as counted_in_range
 from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
@@ -161,15 +162,17 @@ def _integers_of(x: Tensor) -> Tensor | None:
 
 @entry("aten.histc.default")
 def histc(call: Call, x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements fall into each of equal bins; those outside are not counted."""
+    """How many elements fall into each of equal bins; those outside are not counted. Equal bounds
+    stand for the range of the elements, or for one to either side of the only one."""
     whole = _integers_of(x)
     if whole is not None and _is_number_each(bins, min, max):
         hit = whole.reshape(-1, 1) == arange(bins) + int(min)
         return red.sum(cast_to(hit, call.dtype), 0)
-    flat = call.operand(x).reshape(-1, 1)
-    width = (max - min) / bins
-    place = ew.minimum(ew.floor((flat - min) / width), bins - 1)
-    inside = ew.logical_and(flat >= min, flat <= max)
-    numbers = cast_to(arange(bins), place.dtype)
-    hit = ew.logical_and(inside, place == numbers)
-    return red.sum(cast_to(hit, call.dtype), 0)
+    numbers = call.operand(x).reshape(-1)
+    low, high = as_dtype(min, call.dtype), as_dtype(max, call.dtype)
+    if min == max:
+        active().require(numbers.shape[0] >= 1, "histc takes its range from elements")
+        low, high = red.min(numbers), red.max(numbers)
+        is_one = low == high
+        low, high = ew.where(is_one, low - 1, low), ew.where(is_one, high + 1, high)
+    return counted_in_range(numbers, bins, low, high)

@@ -15,7 +15,7 @@ from anyshape.sym import Dim
 Factors = Sequence[float | None] | None
 
 
-def _axes(
+def resized_axes(
     x: Tensor, sizes: Sequence[Size] | None, factors: Factors, corners: bool, rank: int
 ) -> list[resize.Along]:
     """Either sizes or factors are given; torch passes on factors beside sizes that came of them."""
@@ -52,7 +52,7 @@ def _by_sizes(along: resize.Interpolate, rank: int) -> Callable[..., Tensor]:
 
     def apply(call: Call, x: Tensor, sizes: Sequence[Size], *factors: float | None) -> Tensor:
         _check(x)
-        return resize.resize(x, _axes(x, sizes, factors or None, False, rank), along)
+        return resize.resize(x, resized_axes(x, sizes, factors or None, False, rank), along)
 
     return apply
 
@@ -64,7 +64,7 @@ def _by_sizes_and_corners(along: resize.Interpolate, rank: int) -> Callable[...,
         call: Call, x: Tensor, sizes: Sequence[Size], corners: bool, *factors: float | None
     ) -> Tensor:
         _check(x)
-        return resize.resize(x, _axes(x, sizes, factors or None, corners, rank), along)
+        return resize.resize(x, resized_axes(x, sizes, factors or None, corners, rank), along)
 
     return apply
 
@@ -75,7 +75,7 @@ def _by_lists(along: resize.Interpolate, rank: int) -> Callable[..., Tensor]:
     def apply(call: Call, x: Tensor, sizes: Sequence[Size] | None, *rest: Any) -> Tensor:
         _check(x)
         *corners, factors = rest
-        return resize.resize(x, _axes(x, sizes, factors, any(corners), rank), along)
+        return resize.resize(x, resized_axes(x, sizes, factors, any(corners), rank), along)
 
     return apply
 

@@ -1,0 +1,112 @@
+"""What sorted elements tell: medians and the like, places among them, and counts by place."""
+
+from __future__ import annotations
+
+from anyshape.frontend.aten.calls import Call, NoEntryError, as_dtype, entry
+from anyshape.frontend.builder import elementwise as ew
+from anyshape.frontend.builder import order, search
+from anyshape.frontend.builder.axes import Size
+from anyshape.frontend.builder.convert import ArrayLike, cast_to
+from anyshape.frontend.builder.movement import expand_dims, ravel
+from anyshape.frontend.builder.order import TopK
+from anyshape.frontend.builder.scatter import take_along
+from anyshape.frontend.builder.tensor import Tensor
+from anyshape.ir.types import bool_, i32, i64
+
+
+def _line(x: Tensor) -> Tensor:
+    """A number is a line of one."""
+    return x if x.ndim else expand_dims(x, 0)
+
+
+def _kept(x: Tensor, found: TopK, dim: int, keepdim: bool) -> tuple[Tensor, ...]:
+    is_line = x.ndim > 0 and keepdim
+    return tuple(expand_dims(each, dim) if is_line else each for each in found)
+
+
+@entry("aten.kthvalue.default")
+def kthvalue(
+    call: Call, x: Tensor, k: Size, dim: int = -1, keepdim: bool = False
+) -> tuple[Tensor, ...]:
+    return _kept(x, order.kthvalue(_line(x), k, dim), dim, keepdim)
+
+
+@entry("aten.median.dim")
+def median(call: Call, x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, ...]:
+    return _kept(x, order.median(_line(x), dim), dim, keepdim)
+
+
+@entry("aten.nanmedian.dim")
+def nanmedian(call: Call, x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, ...]:
+    return _kept(x, order.median(_line(x), dim, ignore_nan=True), dim, keepdim)
+
+
+@entry("aten.median.default")
+def median_of_all(call: Call, x: Tensor) -> Tensor:
+    return order.median(_not_empty(x)).values
+
+
+@entry("aten.nanmedian.default")
+def nanmedian_of_all(call: Call, x: Tensor) -> Tensor:
+    return order.median(_not_empty(x), ignore_nan=True).values
+
+
+def _not_empty(x: Tensor) -> Tensor:
+    """torch has an answer for no elements: NaN, or the least integer."""
+    if not all(size.constant is None or size.constant > 0 for size in x.shape):
+        raise NoEntryError
+    return ravel(x)
+
+
+@entry("aten.mode.default")
+def mode(call: Call, x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, ...]:
+    return _kept(x, order.mode(_line(x), dim), dim, keepdim)
+
+
+# --- places ---------------------------------------------------------------------------------------
+
+
+@entry("aten.searchsorted.Tensor", "aten.searchsorted.Scalar")
+def searchsorted(
+    call: Call,
+    ordered: Tensor,
+    x: ArrayLike,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    rows = ordered if sorter is None else take_along(ordered, sorter, -1)
+    found = search.searchsorted(*_met(rows, x), right=right or side == "right")
+    return cast_to(found, i32 if out_int32 else i64)
+
+
+@entry("aten.bucketize.Tensor", "aten.bucketize.Scalar")
+def bucketize(
+    call: Call, x: ArrayLike, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    found = search.searchsorted(*_met(boundaries, x), right=right)
+    return cast_to(found, i32 if out_int32 else i64)
+
+
+def _met(rows: Tensor, x: ArrayLike) -> tuple[Tensor, Tensor]:
+    """torch compares numbers of two types as those of the boundaries."""
+    if rows.dtype == bool_:
+        raise NoEntryError
+    return rows, as_dtype(x, rows.dtype)
+
+
+@entry("aten.isin.Tensor_Tensor")
+def isin(
+    call: Call,
+    elements: Tensor,
+    tests: Tensor,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Tensor:
+    if bool_ in (elements.dtype, tests.dtype):
+        raise NoEntryError
+    found = search.isin(elements, tests)
+    return ew.logical_not(found) if invert else found
