@@ -41,8 +41,8 @@ def places_in(ordered: Array, x: Array, right: bool) -> Array:
     rows = np.broadcast_to(ordered, (len(x), ordered.shape[-1]))
     found = np.zeros(x.shape, np.int64)
     for row, (own, numbers) in enumerate(zip(rows, x, strict=True)):
-        places: Array = np.searchsorted(own, numbers, side)
-        found[row] = np.where(np.isnan(numbers.astype(np.float64)), len(own), places)
+        found[row] = np.searchsorted(own, numbers, side)
+        found[row][np.isnan(numbers.astype(np.float64))] = len(own)
     return found
 
 
