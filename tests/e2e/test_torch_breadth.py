@@ -27,10 +27,11 @@ class Signals(torch.nn.Module):
         back = torch.istft(frames, 24, 8, 20, WINDOW[:20])
         return (
             (spectrum * 2 + 1).abs(), torch.view_as_real(planes.conj() / 3.0 - planes),
-            torch.fft.irfft(spectrum, x.shape[1]), torch.view_as_real(torch.fft.ifft(x, 7, dim=0)),
-            torch.view_as_real(frames), back, torch.fft.hfft(torch.fft.ihfft(x, norm="ortho"), 9),
-            torch.fft.fftshift(x), torch.view_as_real(torch.fft.rfftn(x, (3, 11))),
-            torch.fft.irfft2(torch.fft.rfft2(x), (4, 6)),
+            torch.fft.irfft(spectrum, x.shape[1]),
+            torch.view_as_real(torch.fft.ifft(x, dim=0).resolve_conj()),
+            torch.view_as_real(frames), back, torch.fft.hfft(torch.fft.ihfft(x, norm="ortho")),
+            torch.fft.fftshift(x), torch.view_as_real(torch.fft.rfftn(x)),
+            torch.fft.irfft2(torch.fft.rfft2(x), x.shape),
         )  # fmt: skip
 
 
@@ -138,6 +139,7 @@ def _windows(x: ash.f32[n], y: ash.f64[n]):
         ash.hanning(n), ash.hamming(n), ash.blackman(n), ash.bartlett(n), ash.kaiser(n, 8.6),
         ash.fft.rfftfreq(n), ash.fft.fftfreq(n, 0.5), ash.fft.ifftshift(x),
         ash.fft.irfft(ash.fft.rfft(y, norm="forward"), n, norm="forward"),
+        ash.fft.rfft(y, 7), ash.fft.irfftn(ash.fft.rfftn(ash.outer(y, y), (3, 6)), (3, 6)),
     )  # fmt: skip
 
 
@@ -147,6 +149,8 @@ def test_windows_and_frequencies_are_those_of_numpy(n: int) -> None:
     wanted = (
         np.hanning(n), np.hamming(n), np.blackman(n), np.bartlett(n), np.kaiser(n, 8.6),
         np.fft.rfftfreq(n), np.fft.fftfreq(n, 0.5), np.fft.ifftshift(x), x,
+        np.stack([part(np.fft.rfft(x, 7)) for part in (np.real, np.imag)], -1),
+        np.fft.irfftn(np.fft.rfftn(np.outer(x, x), (3, 6)), (3, 6)),
     )  # fmt: skip
     for found, expected in zip(_windows(x.astype(np.float32), x), wanted, strict=True):
         np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-5, atol=1e-6)

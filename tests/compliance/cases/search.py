@@ -27,7 +27,8 @@ def _before(right: bool) -> Callable[[Any, Any], Any]:
     def expect(ordered: Any, x: Any) -> Any:
         numbers, limits = ordered[..., None, :], x[..., None]
         before = numbers <= limits if right else numbers < limits
-        return np.asarray((before | np.isnan(limits.astype(np.float64))).sum(-1))
+        count = (before | np.isnan(limits.astype(np.float64))).sum(-1)
+        return np.reshape(count, x.shape)
 
     return expect
 

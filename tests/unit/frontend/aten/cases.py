@@ -595,6 +595,7 @@ ELSEWHERE = frozenset(
     | {f"aten.{kind}.{form}" for kind in ("median", "nanmedian") for form in ("dim", "default")}
     | {f"aten.{kind}.{form}" for kind in ("searchsorted", "bucketize")
        for form in ("Tensor", "Scalar")}
+    | {f"aten.fft_{kind}.default" for kind in ("irfft", "hfft", "irfft2", "irfftn")}
     | {f"aten.grid_sampler{rank}.default" for rank in ("", "_2d", "_3d")}
     | {f"aten._upsample_{kind}2d_aa.{form}" for kind in ("bilinear", "bicubic")
        for form in ("default", "vec")}

@@ -84,14 +84,16 @@ for _name in ("fft", "ifft"):
 for _name in ("rfft", "ihfft"):
     complex_entry(f"aten.fft_{_name}.default")(_to_complex(getattr(ft, _name), of_real=True))
 for _name in ("irfft", "hfft"):
-    complex_entry(f"aten.fft_{_name}.default")(_to_real(getattr(ft, _name)))
+    _back = _to_real(getattr(ft, _name))
+    entry(f"aten.fft_{_name}.default")(complex_entry(f"aten.fft_{_name}.default")(_back))
 for _name in ("fft2", "fftn", "ifft2", "ifftn"):
     complex_entry(f"aten.fft_{_name}.default")(_to_complex(_over_axes(getattr(ft, _name))))
 for _name in ("rfft2", "rfftn"):
     _made = _to_complex(_over_axes(getattr(ft, _name)), of_real=True)
     complex_entry(f"aten.fft_{_name}.default")(_made)
 for _name in ("irfft2", "irfftn"):
-    complex_entry(f"aten.fft_{_name}.default")(_to_real(_over_axes(getattr(ft, _name))))
+    _back = _to_real(_over_axes(getattr(ft, _name)))
+    entry(f"aten.fft_{_name}.default")(complex_entry(f"aten.fft_{_name}.default")(_back))
 
 
 # --- as decompositions end with them --------------------------------------------------------------

@@ -35,6 +35,15 @@ std::int64_t place_of(NarrowEntry entry) {
     return static_cast<std::int64_t>(entry.word & 0xffffffff);
 }
 
+template <typename Key>
+Key key_of_entry(WideEntry entry) {
+    return static_cast<Key>(entry.key);
+}
+template <typename Key>
+Key key_of_entry(NarrowEntry entry) {
+    return static_cast<Key>(entry.word >> 32);
+}
+
 struct Task {
     std::int64_t length, inner, kept;
     bool descending;
@@ -45,13 +54,24 @@ template <typename T, typename Entry>
 void sort_row(const T* x, T* values, std::int64_t* places, Entry* entries, const Task& task) {
     using Key = decltype(key_of(T{}));
     const Key flip = task.descending ? static_cast<Key>(~Key{0}) : Key{0};
+    // Few of many: what comes after the last of those that were seen is left out at once.
+    const bool few = task.kept > 0 && task.kept <= task.length / 8;
+    const std::int64_t room = few ? 4 * task.kept : task.length;
+    std::int64_t count = 0;
+    Key limit = static_cast<Key>(~Key{0});
+    bool limited = false;
     for (std::int64_t i = 0; i < task.length; ++i) {
         const auto key = static_cast<Key>(key_of(x[i * task.inner]) ^ flip);
-        entries[i] = make_entry(key, i, Entry{});
+        if (limited && key >= limit) continue;  // an equal one that comes later is behind, too
+        entries[count++] = make_entry(key, i, Entry{});
+        if (few && count == room) {
+            std::nth_element(entries, entries + task.kept - 1, entries + count);
+            limit = key_of_entry<Key>(entries[task.kept - 1]);
+            limited = true;
+            count = task.kept;
+        }
     }
-    if (task.kept < task.length) {
-        std::nth_element(entries, entries + task.kept, entries + task.length);
-    }
+    if (task.kept < count) std::nth_element(entries, entries + task.kept, entries + count);
     std::sort(entries, entries + task.kept);
     for (std::int64_t i = 0; i < task.kept; ++i) {
         const std::int64_t place = place_of(entries[i]);
