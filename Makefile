@@ -16,7 +16,7 @@ requirements = $(PY) -c 'import tomllib; \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test demo lint unit format fuzz fuzz-native fuzz-groups fuzz-numpy fuzz-torch fuzz-optimizer conformance models ops sanitize bench soak wheel clean
+.PHONY: help test demo lint unit format fuzz fuzz-native fuzz-groups fuzz-numpy fuzz-torch fuzz-optimizer fuzz-onnx conformance models ops sanitize bench soak wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -58,6 +58,9 @@ fuzz-torch: $(VENV)/.test-deps  ## random torch modules: captured at one size ag
 
 fuzz-optimizer: $(VENV)/.test-deps  ## random graphs in primitives: optimised against as written
 	$(PY) -W ignore -m tests.fuzz.optimizer --graphs 10000 --jobs $(JOBS) --shrink $(ARGS)
+
+fuzz-onnx: $(VENV)/.test-deps  ## damaged ONNX models: read or refused, in bounded time and memory
+	$(PY) -m tests.fuzz.onnx_models --models 10000 $(ARGS)
 
 conformance: $(VENV)/.test-deps  ## all node tests of onnx.backend.test, writes docs/onnx.md; ARGS="resize"
 	$(PY) -m tests.conformance --jobs $(JOBS) $(ARGS)

@@ -42,7 +42,9 @@ def sizes_of(x: Tensor) -> tuple[Dim, ...]:
         return known
     flat = x.reshape(-1) if x.ndim != 1 else x
     count = flat.shape[0].constant
-    if count is None or count > LIMIT:
+    if count is None:
+        raise _undecided(x, "number of sizes")
+    if count > LIMIT:
         raise active().refuse(
             f"a shape of {x.type} that data decide", "let the shape have a fixed number of sizes"
         )

@@ -21,7 +21,7 @@ from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.imported.value_checks import check_indices
 from anyshape.frontend.onnx.calls import Call, entry
 from anyshape.ir.types import i64
-from anyshape.sym import Dim, product
+from anyshape.sym import Dim, Equal, product
 
 SHARPNESS = -0.75
 
@@ -127,8 +127,10 @@ def grid_sample(
     rank = x.ndim - 2
     if mode not in _MODES or padding_mode not in ("zeros", "border", "reflection"):
         raise call.invalid(f"has the modes {mode!r} and {padding_mode!r}")
-    if rank < 1 or grid.ndim != x.ndim or grid.shape[-1] != rank:
+    if rank < 1 or grid.ndim != x.ndim:
         raise call.invalid(f"has a grid {grid.type} for {x.type}")
+    why = f"a grid for {rank} spatial axes has as many coordinates"
+    active().require(Equal(grid.shape[-1], Dim.of(rank)), why)
     sizes = x.shape[2:]
     for size in sizes:
         active().require(size >= 1, "there is nothing to sample along an axis")

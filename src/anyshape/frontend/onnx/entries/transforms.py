@@ -54,6 +54,9 @@ def _dft(
     call: Call, x: Tensor, length: Tensor | None, axis: int, onesided: bool, inverse: bool
 ) -> Tensor:
     place = normal_axis(axis, x.ndim)
+    if x.shape[-1].constant is None:
+        problem = f"{call.op} of {x.type}, which may be real or complex"
+        raise active().refuse(problem, "declare the last size of its input: 1 or 2")
     if x.ndim < 2 or place == x.ndim - 1 or x.shape[-1] not in (1, 2):
         raise call.invalid(f"has an axis {axis} of {x.type}")
     signal = moveaxis(x, place, -2)
