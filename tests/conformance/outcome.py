@@ -123,7 +123,7 @@ def _symbolic(case: NodeCase, executor: str) -> Outcome:
         return Outcome("passes", "wrong")
     static = session._programs.static
     other = {n: x if n in static and _is_array(x) else larger(x) for n, x in feeds.items()}
-    expected = _expected(model, other)
+    expected = _expected(model, other) if _sizes(other) != _sizes(feeds) else None
     if expected is None:
         return Outcome("passes", "passes", "-")
     return Outcome("passes", "passes", *_at_second(session, other, expected, case))
@@ -150,6 +150,12 @@ def with_symbols(model: Any) -> Any:
     for value in made.graph.output:
         value.type.tensor_type.ClearField("shape")
     return made
+
+
+def _sizes(feeds: dict[str, Array]) -> list[Any]:
+    """Of all inputs: a case of scalars has no second size."""
+    lists = (x if isinstance(x, list) else [x] for x in feeds.values())
+    return [np.shape(each) for each_of in lists for each in each_of if each is not None]
 
 
 def _is_array(x: Array) -> bool:

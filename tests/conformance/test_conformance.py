@@ -15,7 +15,9 @@ NATIVE = (
     "test_slice_neg_steps", "test_reflect_pad", "test_bitshift_right_int8_negative_shift",
     "test_attention_4d_gqa", "test_rotary_embedding", "test_nonzero_example", "test_mod_int64_fmod",
     "test_unique_not_sorted_without_axis", "test_gemm_all_attributes",
-    "test_layer_normalization_2d_axis1",
+    "test_layer_normalization_2d_axis1", "test_resize_upsample_scales_linear_align_corners",
+    "test_convtranspose_pads", "test_lstm_with_peepholes", "test_gridsample_bicubic",
+    "test_loop11", "test_sequence_insert_at_front", "test_optional_get_element_optional_sequence",
 )  # fmt: skip
 EVERY = 40
 """Of all names, one in so many is tried by the interpreter."""
@@ -45,8 +47,8 @@ def test_the_record_has_every_case_and_none_is_wrong() -> None:
     assert outcomes.keys() == cases().keys()
     wrong = [n for n, o in outcomes.items() if "wrong" in (o.plain, o.symbolic, o.second)]
     assert wrong == []
-    assert sum(o.plain == "passes" for o in outcomes.values()) >= 1300
-    assert sum(o.second == "passes" for o in outcomes.values()) >= 100
+    assert sum(o.plain == "passes" for o in outcomes.values()) >= 1600
+    assert sum(o.second == "passes" for o in outcomes.values()) >= 250
 
 
 def test_the_document_has_the_table() -> None:

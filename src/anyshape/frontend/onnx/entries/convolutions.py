@@ -199,9 +199,9 @@ def _cuts(
     """The places that are left out before and behind."""
     rank = len(axes)
     if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        # As many places as the input has, times the stride.
+        # As many places as the input has, times the stride; onnxruntime never adds any for that.
         totals = [axis.reach + extra - axis.stride for axis, extra in zip(axes, more, strict=True)]
-        return [_halves(total, auto_pad) for total in totals]
+        return [_halves(max(total, 0), auto_pad) for total in totals]
     if auto_pad not in ("NOTSET", "VALID") or (pads and len(pads) != 2 * rank):
         raise call.invalid(f"has auto_pad {auto_pad!r} and pads {pads}")
     given = pads if pads is not None and auto_pad == "NOTSET" else (0,) * (2 * rank)
