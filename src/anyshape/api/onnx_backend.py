@@ -7,7 +7,7 @@ backend.prepare(model).run([x, y])
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
@@ -25,9 +25,10 @@ class PreparedModel(BackendRep):
         """`inputs` are in the order of the model, by name, or one array."""
         names = [each.name for each in self.session.get_inputs()]
         if isinstance(inputs, Mapping):
-            feeds: Mapping[str, Any] = inputs
+            feeds = cast(Mapping[str, Any], inputs)
         else:
-            given: Sequence[Any] = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+            several = isinstance(inputs, (list, tuple))
+            given = cast(Sequence[Any], inputs) if several else [inputs]
             feeds = dict(zip(names, given, strict=False))
         outputs = [each.name for each in self.session.get_outputs()]
         return namedtupledict("Outputs", outputs)(*self.session.run(None, feeds))

@@ -55,7 +55,7 @@ def definition_of(node: Any, domain: str, version: int, inputs: Sequence[Any]) -
 def _schema(domain: str, op: str, version: int) -> Any:
     try:
         return defs.get_schema(op, version, domain)
-    except defs.SchemaError:
+    except (defs.SchemaError, TypeError):  # a version that is no 32-bit number has no schema
         return None
 
 

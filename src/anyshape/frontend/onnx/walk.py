@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from anyshape.base.errors import InvalidModelError, UnsupportedModelError
+from anyshape.base.errors import AnyshapeError, InvalidModelError, UnsupportedModelError
 from anyshape.base.location import Location
 from anyshape.frontend.builder.convert import asarray
 from anyshape.frontend.builder.tracer import active
@@ -64,8 +64,12 @@ def check_known(model: ModelFile, functions: Functions) -> None:
     missing: dict[str, list[str]] = {}
     parts = [(model.proto.graph.node, model.opsets)]
     parts += [(each.node, _opsets_of(each)) for each in model.proto.functions]
+    _check_text(model, (model.proto.graph.name, *(f.name for f in model.proto.functions)))
     for nodes, opsets in parts:
         for node in nodes_within(nodes):
+            texts = (node.op_type, node.domain, node.name, node.overload)
+            attributes = (attribute.name for attribute in node.attribute)
+            _check_text(model, (*texts, *node.input, *node.output, *attributes))
             domain, version = _domain(node), opsets.get(_domain(node), 1)
             if _key(node) in functions:
                 continue
@@ -76,6 +80,13 @@ def check_known(model: ModelFile, functions: Functions) -> None:
     if missing:
         fix = "write these parts of the model with other ops, or ask for them to be added"
         raise UnsupportedModelError(model.name, missing, fix)
+
+
+def _check_text(model: ModelFile, texts: Sequence[Any]) -> None:
+    """protobuf gives bytes for what is no UTF-8."""
+    if not all(isinstance(text, str) for text in texts):
+        problem = "has a name that is no UTF-8"
+        raise InvalidModelError(model.name, problem, "export the model again")
 
 
 def _what(domain: str, op: str, overload: str, version: int | None = None) -> str:
@@ -180,13 +191,25 @@ class Walker:
         if _key(node) in self.progress.functions:
             given: Any = self._function(node, inputs)
         elif known is not None:
-            given = known(call, _given(inputs), self._attributes(node, known, call))
+            given = self._entered(known, call, inputs, self._attributes(node, known, call))
         else:
             given = self._defined(node, domain, version, inputs)
         # A list is one result, a sequence.
         results = cast(tuple[Any, ...], given) if isinstance(given, tuple) else (given,)
         self._check_results(call, node, results)
         self.define(node.output, results)
+
+    def _entered(
+        self, known: OpEntry, call: Call, inputs: list[Any], attributes: dict[str, Any]
+    ) -> Any:
+        """What an entry gives. One that meets values of other kinds or ranks than its op has (a
+        sequence for a tensor, an axis of a scalar) says so; where it came from is the cause."""
+        try:
+            return known(call, _given(inputs), attributes)
+        except AnyshapeError:
+            raise
+        except (AttributeError, IndexError, TypeError) as error:
+            raise call.invalid(f"cannot be applied to its inputs: {error}") from error
 
     def _check_results(self, call: Call, node: Any, results: Sequence[Any]) -> None:
         for number, name in enumerate(node.output):

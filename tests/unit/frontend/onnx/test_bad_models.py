@@ -57,6 +57,17 @@ def test_all_unknown_ops_are_named_at_once() -> None:
     assert raised.value.parts == {"Nope": ("a", "b"), "d::Other": ("z",)}
 
 
+def test_names_that_are_no_text() -> None:
+    content = model([node("Relu", ["x"], ["other"])], [X], [value("other", None)])
+    damaged = content.SerializeToString().replace(b"other", b"oth\xffr")
+    refused(damaged, "has a name that is no UTF-8|cannot be parsed")
+
+
+def test_values_of_other_kinds_than_an_op_takes() -> None:
+    nodes = [node("SequenceConstruct", ["x"], ["s"]), node("Shape", ["s"], ["z"])]
+    refused(model(nodes, [X], [Z]), "Shape -> z cannot be applied to its inputs")
+
+
 def test_cycles() -> None:
     nodes = [node("Neg", ["b"], ["a"]), node("Neg", ["a"], ["b"]), node("Neg", ["x"], ["z"])]
     refused(model(nodes, [X], [Z]), "has a cycle")
