@@ -98,6 +98,7 @@ def _searches(a: int, b: int) -> tuple[Any, ...]:
     return torch.randn(a, b), torch.randint(-40, 40, (a, b)), starts
 
 
+@pytest.mark.filterwarnings("ignore:torch.searchsorted")  # eager mode's, of strides
 @pytest.mark.parametrize(
     ("module", "make", "sizes", "axes"),
     [
