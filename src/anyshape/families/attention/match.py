@@ -165,8 +165,10 @@ def heads_lie_together(region: Region, attention: Node, scope: FactScope) -> boo
 
 
 def _steps_over_heads(value: Value, reader: Reader, scope: FactScope) -> bool:
+    if value.tensor.rank < 4:
+        return False  # a head alone has no others beside it
     batch, head = Symbol("b"), Symbol("h")
-    found = reader.matrix(value, own_axes((Dim.of(batch), Dim.of(head)), value.tensor.rank))
+    found = reader.matrix(value, (Dim.of(batch), Dim.of(head)))
     if found is None:
         return False
     first, second = (found.start.substitute({head: Dim.of(i)}) for i in (0, 1))
