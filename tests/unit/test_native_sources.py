@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src/anyshape/runtime/csrc"
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"(?P<own>[^"]+)"|<(?P<system>[^>]+)>)', re.MULTILINE)
+SOURCE = re.compile(r"\$\{csrc\}/([^\s)]+\.cpp)")
 PYTHON = re.compile(r"^(Python\.h$|nanobind/|numpy/)")
 
 
@@ -45,6 +46,9 @@ def test_every_source_is_built_with_its_own_folder(folder: str, target: str):
     build = (ROOT / "CMakeLists.txt").read_text()
     listed = re.search(rf"\(\s*{target}\s+[A-Z](.*?)\)", build, re.DOTALL)
     assert listed is not None
-    built = re.findall(r"\$\{csrc\}/(\S+\.cpp)", listed[1])
+    listed_paths = re.findall(SOURCE, listed[1])
+    assert listed_paths == sorted(listed_paths)
+    added = re.findall(rf"target_sources\({target} PRIVATE (.*?)\)", build, re.DOTALL)
+    built = sorted(listed_paths + [path for paths in added for path in re.findall(SOURCE, paths)])
     names = [path.name for path in sources(SOURCES / folder) if path.suffix == ".cpp"]
     assert built == [f"{folder}/{name}" for name in names]
