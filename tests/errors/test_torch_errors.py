@@ -355,15 +355,16 @@ def test_a_kernel_that_gives_something_else_than_its_meta_kernel_says() -> None:
 
 
 def test_a_kernel_that_refuses_its_operands() -> None:
-    class Third(torch.nn.Module):
+    class Root(torch.nn.Module):
         def forward(self, x: Any) -> Any:
-            return x.kthvalue(3, 1)[0]  # third
+            return torch.linalg.cholesky(x @ x.mT)  # root
 
-    fast = ash.compile(Third(), (zeros(4, 5),), axes={"x": ("n", "m")})
-    assert message_of(EvaluationError, lambda: fast(zeros(4, 2))) == (
-        f"aten.kthvalue.default ({line('third')}): torch refuses it: "
-        "kthvalue(): selected number k out of range for dimension 1\n"
-        "fix: pass values that 'aten.kthvalue.default' takes"
+    fast = ash.compile(Root(), (zeros(4, 5),), axes={"x": ("n", "m")})
+    assert message_of(EvaluationError, lambda: fast(zeros(3, 2))) == (
+        f"aten.linalg_cholesky.default ({line('root')}): torch refuses it: linalg.cholesky: The "
+        "factorization could not be completed because the input is not positive-definite "
+        "(the leading minor of order 1 is not positive-definite).\n"
+        "fix: pass values that 'aten.linalg_cholesky.default' takes"
     )
 
 

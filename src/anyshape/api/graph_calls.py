@@ -98,7 +98,8 @@ def _leaf(item: Returned, results: Sequence[Any]) -> Any:
 def _complex(parts: Any) -> Any:
     """A tensor or an array of complex numbers on the memory of their parts."""
     if is_torch(parts):
-        return modules["torch"].view_as_complex(parts)
+        dense = parts if parts.numel() else parts.new_empty(parts.shape)  # of any strides
+        return modules["torch"].view_as_complex(dense)
     numbers = cast(Array, parts)
     return numbers.view(np.result_type(numbers.dtype, np.complex64))[..., 0]
 

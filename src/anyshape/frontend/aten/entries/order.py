@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from anyshape.frontend.aten.calls import Call, NoEntryError, as_dtype, entry
 from anyshape.frontend.builder import elementwise as ew
-from anyshape.frontend.builder import order, search
+from anyshape.frontend.builder import order, reduce, search
+from anyshape.frontend.builder.assemble import pad
 from anyshape.frontend.builder.axes import Size
 from anyshape.frontend.builder.convert import ArrayLike, cast_to
 from anyshape.frontend.builder.movement import expand_dims, ravel
@@ -43,19 +46,31 @@ def nanmedian(call: Call, x: Tensor, dim: int, keepdim: bool = False) -> tuple[T
 
 @entry("aten.median.default")
 def median_of_all(call: Call, x: Tensor) -> Tensor:
-    return order.median(_not_empty(x)).values
+    line = ravel(x)
+    if _is_never_empty(x):
+        return order.median(line).values
+    return ew.where(reduce.any(ew.isnan(line)), math.nan, _median_or_nan(line))
 
 
 @entry("aten.nanmedian.default")
 def nanmedian_of_all(call: Call, x: Tensor) -> Tensor:
-    return order.median(_not_empty(x), ignore_nan=True).values
+    line = ravel(x)
+    if _is_never_empty(x):
+        return order.median(line, ignore_nan=True).values
+    return _median_or_nan(line)
 
 
-def _not_empty(x: Tensor) -> Tensor:
-    """torch has an answer for no elements: NaN, or the least integer."""
-    if not all(size.constant is None or size.constant > 0 for size in x.shape):
+def _is_never_empty(x: Tensor) -> bool:
+    """Or of integers, where torch's answer for no elements is the least one: ours refuses that."""
+    sizes = [size.constant for size in x.shape]
+    if not x.dtype.is_float and 0 in sizes:
         raise NoEntryError
-    return ravel(x)
+    return not x.dtype.is_float or all(sizes)
+
+
+def _median_or_nan(line: Tensor) -> Tensor:
+    """Without those that are NaN: one more changes nothing, and is there if nothing else is."""
+    return order.median(pad(line, (0, 1), math.nan), ignore_nan=True).values
 
 
 @entry("aten.mode.default")
