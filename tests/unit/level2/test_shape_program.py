@@ -87,8 +87,7 @@ def words_text(graph: Graph) -> str:
     """Of the function that computes words."""
     executor = ash.compile(graph).executor
     assert isinstance(executor, NativeExecutor)
-    symbols = [step.affine.symbol for step in executor.bindings.steps]
-    return shape_text(word_program(symbols, executor.linked.words))
+    return shape_text(word_program(executor.symbols, executor.linked.words))
 
 
 def shrinking(layers: int) -> Graph:
