@@ -33,7 +33,7 @@ from anyshape.sym import Dim, product
 
 @dataclass(frozen=True)
 class SlicesLast:
-    """Moves reshapes that split a sliced axis, or drop one, in front of the slice."""
+    """Moves reshapes that split a sliced axis, drop one or add axes of 1 in front of the slice."""
 
     name: str = "slices-last"
 
@@ -51,7 +51,8 @@ class _Mover(Rebuilder):
             return node.results
         cut = only_cut(node.operands[0].node)
         shape = node.result().tensor.shape
-        made = cut and (_split(node, cut, shape, builder) or _dropped(node, cut, shape, builder))
+        ways = (_split, _dropped, _widened)
+        made = cut and next(filter(None, (way(node, cut, shape, builder) for way in ways)), None)
         if not made:
             return node.results
         why = "the slice is read where it is"
@@ -93,6 +94,31 @@ def _dropped(node: Node, cut: Cut, shape: Shape, builder: Builder) -> Value | No
     if left == sorted(left):
         return made
     return builder.emit("transpose", made, perm=left)
+
+
+def _widened(node: Node, cut: Cut, shape: Shape, builder: Builder) -> Value | None:
+    """For a reshape that adds axes of 1, as one head has."""
+    sliced, x = node.operands[0], node.operands[0].node.operands[0]
+    positions = _positions(sliced.tensor.shape, shape)
+    if positions is None or _is_stretch(x.tensor.shape[: cut.axis]):
+        return None
+    whole = [Dim.of(1)] * len(shape)
+    for position, size in zip(positions, x.tensor.shape, strict=True):
+        whole[position] = size
+    named = builder.emit("reshape", x, shape=tuple(whole))
+    count = sliced.tensor.shape[cut.axis]
+    return _cut(named, positions[cut.axis], cut.start, count, builder)
+
+
+def _positions(sizes: Shape, wider: Shape) -> list[int] | None:
+    """Where each size stands among others that are all 1; None if that is not so."""
+    positions: list[int] = []
+    for position, size in enumerate(wider):
+        if len(positions) < len(sizes) and size == sizes[len(positions)]:
+            positions.append(position)
+        elif size != 1:
+            return None
+    return positions if len(sizes) == len(positions) < len(wider) else None
 
 
 def _in_memory(value: Value) -> tuple[Value, Sequence[int]]:

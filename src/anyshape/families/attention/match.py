@@ -165,7 +165,7 @@ def heads_lie_together(region: Region, attention: Node, scope: FactScope) -> boo
 
 
 def _steps_over_heads(value: Value, reader: Reader, scope: FactScope) -> bool:
-    if value.tensor.rank < 4:
+    if value.tensor.rank < 4 or value.tensor.shape[1] == 1:
         return False  # a head alone has no others beside it
     batch, head = Symbol("b"), Symbol("h")
     found = reader.matrix(value, (Dim.of(batch), Dim.of(head)))
