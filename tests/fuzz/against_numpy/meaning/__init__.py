@@ -11,6 +11,7 @@ from tests.fuzz.against_numpy.meaning.movement import MOVES
 from tests.fuzz.against_numpy.meaning.products import PRODUCTS
 from tests.fuzz.against_numpy.meaning.reductions import FUNCTIONS_OF_AXES
 from tests.fuzz.against_numpy.meaning.selection import SELECTIONS
+from tests.fuzz.against_numpy.meaning.special import SPECIAL
 
 MEANINGS: dict[str, Callable[..., Any]] = {
     **FUNCTIONS,
@@ -19,4 +20,5 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     **PRODUCTS,
     **LAYERS,
     **SELECTIONS,
+    **SPECIAL,
 }

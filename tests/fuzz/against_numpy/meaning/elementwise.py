@@ -51,6 +51,18 @@ def bitwise(function: Function) -> Callable[..., Noisy]:
     return lambda *operands: mapped(function, *together(*operands))
 
 
+def shift(function: Function, is_left: bool) -> Callable[..., Noisy]:
+    """Beyond the bits of a number, and by negative amounts, nothing but a sign is left."""
+
+    def shifted(x: Array, y: Array) -> Array:
+        bits = x.dtype.itemsize * 8
+        inside = (y >= 0) & (y < bits)
+        rest = np.zeros_like(x) if is_left else np.where(x < 0, -1, 0).astype(x.dtype)
+        return np.where(inside, function(x, np.where(inside, y, 0).astype(x.dtype)), rest)
+
+    return bitwise(shifted)
+
+
 def divide(x: Operand, y: Operand) -> Noisy:
     return mapped(np.divide, *floating(x, y))
 
@@ -231,6 +243,8 @@ FUNCTIONS: dict[str, Callable[..., Noisy]] = {
     "bitwise_or": bitwise(np.bitwise_or),
     "bitwise_xor": bitwise(np.bitwise_xor),
     "bitwise_not": bitwise(np.invert),
+    "left_shift": shift(np.left_shift, is_left=True),
+    "right_shift": shift(np.right_shift, is_left=False),
     "negative": negative,
     "abs": absolute,
     "sign": sign,

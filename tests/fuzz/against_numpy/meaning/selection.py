@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 from tests.fuzz.against_numpy.dtypes import NUMPY, Array, NoMeaning, is_float, wide
-from tests.fuzz.against_numpy.meaning.operands import Operand, as_dtype, strong
+from tests.fuzz.against_numpy.meaning.operands import Operand, as_dtype, floating, strong, together
 from tests.fuzz.against_numpy.meaning.reductions import accumulator, rerounded
 from tests.fuzz.against_numpy.noise import Noisy, cast, exact, sum_noise
 
@@ -52,6 +52,59 @@ def topk(x: Operand, k: int, axis: int = -1, largest: bool = True) -> tuple[Nois
         raise NoMeaning("more than there are")
     order = np.take(places(operand, axis, largest), np.arange(k), axis)
     return operand.moved(lambda a: np.take_along_axis(a, order, axis)), integers(order)
+
+
+def kthvalue(x: Operand, k: int, axis: int = -1) -> Noisy:
+    values, _ = topk(x, k, axis, largest=False)
+    return values.moved(lambda array: np.take(array, k - 1, axis))
+
+
+def median(x: Operand, axis: int = -1) -> Noisy:
+    """The lesser one of two in the middle; NaN if one is among them."""
+    ordered = sort(x, axis)
+    if not ordered.shape[axis]:
+        raise NoMeaning("none of no elements")
+    middle = (ordered.shape[axis] - 1) // 2
+    is_nan = np.isnan(np.take(ordered.value, -1, axis).astype(np.longdouble))
+    return ordered.moved(
+        lambda array: np.where(is_nan, np.take(array, -1, axis), np.take(array, middle, axis))
+    )
+
+
+def mode(x: Operand, axis: int = -1) -> Noisy:
+    """The least of those that are there most often."""
+    operand = known(x)
+    if not operand.shape[axis] or np.isnan(operand.value.astype(np.longdouble)).any():
+        raise NoMeaning("none of no elements, and NaN equals nothing")
+    found = np.apply_along_axis(_most_frequent, axis, operand.value)
+    return Noisy(operand.dtype, found.astype(operand.value.dtype), np.zeros(found.shape))
+
+
+def _most_frequent(line: Array) -> Array:
+    values, counts = np.unique(line, return_counts=True)
+    return values[np.argmax(counts)]
+
+
+# --- places among sorted elements -----------------------------------------------------------------
+
+
+def searchsorted(x: Operand, ordered: Operand, right: bool = False) -> Noisy:
+    numbers, line = (known(each) for each in together(x, ordered))
+    return integers(np.searchsorted(line.value, numbers.value, "right" if right else "left"))
+
+
+def isin(x: Operand, tests: Operand) -> Noisy:
+    elements, others = (known(each) for each in together(x, tests))
+    return exact(np.isin(elements.value, others.value))
+
+
+def histc(x: Operand, bins: int, low: int, high: int) -> Noisy:
+    """Of bins whose bounds are exact."""
+    operand = known(floating(x)[0])
+    with np.errstate(all="ignore"):
+        inside = operand.value[(operand.value >= low) & (operand.value <= high)]
+    counts, _ = np.histogram(inside, bins, (low, high))
+    return cast(exact(counts.astype(np.float64)), operand.dtype)
 
 
 # --- places that integers say ---------------------------------------------------------------------
@@ -146,6 +199,12 @@ SELECTIONS: dict[str, Callable[..., Noisy | tuple[Noisy, ...]]] = {
     "sort": sort,
     "argsort": argsort,
     "topk": topk,
+    "kthvalue": kthvalue,
+    "median": median,
+    "mode": mode,
+    "searchsorted": searchsorted,
+    "isin": isin,
+    "histc": histc,
     "take_along": take_along,
     "scatter": scatter,
     "scatter_add": scatter_add,

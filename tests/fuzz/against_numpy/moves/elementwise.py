@@ -123,7 +123,15 @@ def where(g: Generator) -> Instruction:
     condition = partner(g, left, ("bool",) if g.rng.random() < 0.8 else ALL)
     right = number(g, g.dtype(left)) if g.rng.random() < 0.4 else partner(g, left)
     pair = (left, right) if g.rng.random() < 0.7 else (right, left)
+    if pair[0] not in g.names:
+        return g.make_spelled("where", "ash.where({0}, {1}, {2})", condition, *pair)
     return g.make("where", condition, *pair)
+
+
+def shift(g: Generator) -> Instruction:
+    operand = g.pick(INTEGERS)
+    by = g.rng.choice("0137") if g.rng.random() < 0.5 else partner(g, operand, INTEGERS)
+    return g.make(g.rng.choice(("left_shift", "right_shift")), operand, by)
 
 
 def clip(g: Generator) -> Instruction:
@@ -149,5 +157,6 @@ def size_value(g: Generator) -> Instruction:
 
 
 ELEMENTWISE = [
-    *[binary] * 12, *[unary] * 8, power, *[where] * 3, clip, *[astype] * 3, asarray, size_value
+    *[binary] * 12, *[unary] * 8, power, *[where] * 3, shift, clip, *[astype] * 3, asarray,
+    size_value,
 ]  # fmt: skip

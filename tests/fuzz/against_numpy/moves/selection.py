@@ -28,6 +28,26 @@ def topk(g: Generator) -> Instruction:
     return g.make("topk", operand, results=2, k=k, axis=axis, largest=largest)
 
 
+def middle(g: Generator) -> Instruction:
+    operand = g.pick(NUMBERS, least=1)
+    axis = axis_of(g, operand)
+    op = g.rng.choice(("kthvalue", "median", "mode"))
+    more = {"k": 1 + g.rng.randrange(min(2, *g.dims(operand)[axis]))} if op == "kthvalue" else {}
+    return g.make(op, operand, axis=axis, **more)
+
+
+def among(g: Generator) -> Instruction:
+    """Places among a few numbers, or how many there are between them."""
+    operand = g.pick(NUMBERS)
+    op = g.rng.choice(("searchsorted", "searchsorted", "isin", "histc"))
+    if op == "histc":
+        return g.make(op, operand, bins=4, low=-1, high=3)
+    few = sorted(g.rng.randint(0, 5) for _ in range(g.rng.randint(1, 5)))
+    line = f"np.array({few}, {g.rng.choice(('np.float32', 'np.int64', 'np.int8'))})"
+    more = {} if op == "isin" else {"right": g.rng.random() < 0.5}
+    return g.make(op, operand, line, **more)
+
+
 def take_along(g: Generator) -> Instruction:
     operand = g.pick(NUMBERS, least=1, most=3)
     axis = axis_of(g, operand)
@@ -85,5 +105,5 @@ def repeat_interleave(g: Generator) -> Instruction:
     return g.make("repeat_interleave", operand, times, axis=axis)
 
 
-SELECTION = [*[sort] * 2, topk, take_along, *[scatter] * 2, compress, unique, bincount,
-             repeat_interleave]  # fmt: skip
+SELECTION = [*[sort] * 2, topk, middle, among, take_along, *[scatter] * 2, compress, unique,
+             bincount, repeat_interleave]  # fmt: skip
