@@ -10,6 +10,7 @@ Where the model raises, that is its answer: the case is refused by calls, in the
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from traceback import walk_tb
@@ -115,9 +116,11 @@ class BranchExplorer:
 
     def _failed(self, error: Exception, sizes: Sizes, exactly: Case) -> RefusedCase:
         """The sizes that give the same answers up to where the model raised. What an op raises
-        depends on more than these: nothing is known of other sizes, until it does so again."""
+        depends on more than these: nothing is known of other sizes, until it does so again, in
+        words without names of sizes, which are the same for any numbers."""
         words, location = _words(error), location_of_error(error)
         again = any((each.problem, each.location) == (words, location) for each in self.refused)
+        again = again and self.capturer.exporter.asked.sizes.keys().isdisjoint(_NAME.findall(words))
         known = again or not _raised_by_op(error)
         return RefusedCase(self._answers(sizes) or exactly if known else exactly, words, location)
 
@@ -172,6 +175,7 @@ class BranchExplorer:
 
 
 _FARTHEST = 4096
+_NAME = re.compile(r"\w+")
 
 
 def _exactly(sizes: Sizes, left: Case) -> Case:
