@@ -139,8 +139,11 @@ class _Mover(Rebuilder):
         return self._outer(pooled, node.result().tensor.shape, builder)
 
     def _outer(self, made: Value, shape: Sequence[Dim], builder: Builder) -> Value | None:
-        rank = made.tensor.rank
-        outer = builder.emit("transpose", made, perm=channels_first(rank))
+        batch, *spatial, channels = made.tensor.shape
+        if all(size == 1 for size in spatial):  # the laws of transposes do not come again
+            outer = builder.emit("reshape", made, shape=(batch, channels, *spatial))
+        else:
+            outer = builder.emit("transpose", made, perm=channels_first(made.tensor.rank))
         if outer.tensor.shape != tuple(shape):
             return None
         self.made.add(made)
