@@ -47,7 +47,8 @@ def digamma_values(x: Array) -> Array:
     found = np.log(far) - 0.5 / far - series - sum(1 / (z + step) for step in range(40))
     turn = np.longdouble(math.pi) * (wide - np.rint(wide))
     below = np.where(wide == np.rint(wide), np.nan, found - np.longdouble(math.pi) / np.tan(turn))
-    return np.where(wide < 0, below, np.where(np.isposinf(wide), np.inf, found))
+    found = np.where(np.isposinf(wide), np.inf, np.where(wide == 0, -1 / wide, found))
+    return np.where(wide < 0, below, found)
 
 
 def special(function: Callable[[Array], Array], has_poles: bool = False) -> Callable[..., Noisy]:
