@@ -129,7 +129,10 @@ def test_quickstart() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # of torch, while it captures
-def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readme_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # it saves a file
     text = (EXAMPLES.parent / "README.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     body = blocks[0].partition("@ash.jit")[2].strip()
