@@ -16,14 +16,14 @@ requirements = $(PY) -c 'import tomllib; \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test demo lint unit format fuzz fuzz-native fuzz-groups fuzz-numpy fuzz-torch fuzz-optimizer fuzz-onnx conformance models ops sanitize bench soak wheel clean
+.PHONY: help test test-all demo lint unit format fuzz fuzz-native fuzz-groups fuzz-numpy fuzz-torch fuzz-optimizer fuzz-onnx conformance models ops reference docs sanitize bench soak wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
 
 test: lint unit  ## everything CI runs: lint, then the tests
 
-demo: $(VENV)/.demo-deps $(VENV)/.weights  ## semantic search with a real model: examples/demo.py
+demo: $(VENV)/.demo-deps $(VENV)/.weights  ## real models at any shape, a page that explains: examples/demo.py
 	$(PY) examples/demo.py
 
 lint: $(VENV)/.test-deps  ## style, formatting, types, layers
@@ -36,6 +36,9 @@ lint: $(VENV)/.test-deps  ## style, formatting, types, layers
 unit: export PYTHONDONTWRITEBYTECODE =
 unit: $(VENV)/.test-deps $(VENV)/.weights  ## the tests only; make unit ARGS="-k machine"
 	$(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+
+test-all: export ANYSHAPE_TESTS = all
+test-all: lint unit  ## as test, with every case of every matrix: see tests/thinned.py
 
 format: $(VENV)/.test-deps  ## rewrite the sources in the project's style
 	$(PY) -m ruff check --fix
@@ -71,10 +74,18 @@ models: $(VENV)/.test-deps  ## tries architectures of transformers, writes docs/
 ops: $(VENV)/.test-deps  ## tries torch's samples of all its ops, writes docs/ops.md; ARGS="add sort"
 	$(PY) -W ignore -m tests.e2e.op_samples --jobs $(JOBS) $(ARGS)
 
-# What many threads do, from Python.
+reference: $(VENV)/.test-deps  ## writes docs/reference from the code: knobs, errors, passes, ops
+	$(PY) -m tools.reference
+
+docs: $(VENV)/.docs-deps  ## the site, build/docs/index.html: searchable, needs no server
+	$(PY) -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "build/docs/index.html"
+
+# What many threads do, from Python, and kernels that are written in C++.
 SANITIZED_TESTS := $(addprefix tests/unit/, runtime/test_threads.py runtime/test_threads_limits.py \
-  runtime/test_specializations.py runtime/test_memory.py execute/test_result_cache.py \
-  execute/test_background.py execute/test_course.py execute/test_course_faults.py)
+  runtime/test_specializations.py runtime/test_memory.py runtime/test_kernels_in_threads.py \
+  execute/test_result_cache.py execute/test_background.py execute/test_course.py \
+  execute/test_course_caches.py execute/test_course_faults.py)
 
 sanitize: $(VENV)/.test-deps  ## damaged object code, and threads under load, with ASan and TSan
 	$(PY) -m tests.native.make_objects build/sanitize/objects
@@ -105,8 +116,12 @@ bench: $(VENV)/.bench-deps $(VENV)/.weights  ## figures against other engines; m
 soak: $(VENV)/.bench-deps  ## memory, threads and latency for 20 minutes; make soak ARGS=--quick
 	$(PY) -m benchmarks.soak $(ARGS)
 
-wheel: $(VENV)/.created  ## build dist/anyshape-*.whl
-	$(PIP) wheel --no-deps --wheel-dir dist .
+wheel: $(VENV)/.created  ## build dist/anyshape-*.whl, and try it in a clean environment
+	rm -f dist/anyshape-*.whl
+	$(PIP) wheel --quiet --no-deps --wheel-dir dist .
+	$(PYTHON) -m venv --clear build/wheel-test
+	build/wheel-test/bin/python -m pip --disable-pip-version-check install --quiet dist/anyshape-*.whl
+	cd build && wheel-test/bin/python ../tools/smoke.py
 
 clean:  ## remove everything that make made
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
@@ -139,6 +154,11 @@ $(VENV)/.bench-deps: pyproject.toml | $(VENV)/.installed
 $(VENV)/.demo-deps: pyproject.toml | $(VENV)/.installed
 	@$(call requirements,["project"]["optional-dependencies"]["demo"]) > $(VENV)/demo-requirements.txt
 	$(PIP) install --quiet --requirement $(VENV)/demo-requirements.txt
+	@touch $@
+
+$(VENV)/.docs-deps: pyproject.toml | $(VENV)/.installed
+	@$(call requirements,["project"]["optional-dependencies"]["docs"]) > $(VENV)/docs-requirements.txt
+	$(PIP) install --quiet --requirement $(VENV)/docs-requirements.txt
 	@touch $@
 
 # The files of real models, 110 MB; see pyproject.toml.

@@ -18,8 +18,11 @@ from anyshape.sym import Symbol
 
 
 def needed_params(region: Region, results: Iterable[int], outer: frozenset[Symbol]) -> set[int]:
-    """Parameters that these results reach, by value or because only they give a symbol its size."""
-    nodes = topological(region.results[index].node for index in results)
+    """Parameters that these results reach, by value or because only they give a symbol its size.
+
+    What bears a size inside stays (`narrowed`), whether or not a result reaches it.
+    """
+    nodes = topological([*(region.results[index].node for index in results), *region.size_bearers])
     needed = {param_index(node) for node in nodes if node.op is PARAM}
     computing = (node.all_symbols for node in nodes if node.op is not PARAM)
     sizes = frozenset[Symbol]().union(*computing) - outer

@@ -17,10 +17,9 @@ from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, param_index
-from anyshape.ir.rewrite import Decision
-from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ops.control import ScanAttrs, WhileAttrs
 from anyshape.passes.infra import PassContext
+from anyshape.passes.loop_movers import LoopMover
 from anyshape.passes.loop_regions import (
     frontier,
     hold_outside,
@@ -39,23 +38,17 @@ class LoopInvariants:
     name: str = "loop-invariants"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        if not any(node.regions for node in graph.nodes()):
-            return graph
-        return rebuild_graph(_Mover(self.name, ctx), graph)
+        return _Mover(self.name, ctx).rebuilt_graph(graph)
 
 
-class _Mover(Rebuilder):
-    def __init__(self, name: str, ctx: PassContext) -> None:
-        self.name = name
-        self.ctx = ctx
+class _Mover(LoopMover):
+    def moved(self, node: Node, builder: Builder) -> Node:
+        first = _first_capture(node)
+        return node if first is None else self._loop(node, first, builder)
 
-    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
-        new = super().rebuilt(node, operands, builder)  # inner loops first
-        first = _first_capture(new)
-        return new if first is None else self._moved(new, first, builder)
-
-    def _moved(self, loop: Node, first: int, builder: Builder) -> Node:
+    def _loop(self, loop: Node, first: int, builder: Builder) -> Node:
         operands, regions = list(loop.operands), list(loop.regions)
+        why = f"it is the same in each iteration of the {loop.op.name}"
         for number in range(len(regions)):
             values = _worth_moving(regions[number], first, loop, builder.scope)
             outside = [_outside(value, loop.operands, builder) for value in values]
@@ -65,9 +58,7 @@ class _Mover(Rebuilder):
             ]
             operands += outside
             for value in values:
-                place = builder.locations.of(value.node)
-                why = f"it is the same in each iteration of the {loop.op.name}"
-                self.ctx.decisions.record(Decision(self.name, True, why, value.node, place))
+                self.decide(True, why, value.node, builder)
         if len(operands) == len(loop.operands):
             return loop
         return builder.node(loop.op, operands, loop.attrs, regions, loop.late)

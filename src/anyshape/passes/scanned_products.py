@@ -21,14 +21,13 @@ from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait, param_index
-from anyshape.ir.rewrite import Decision
-from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ir.types import TensorType, Type
 from anyshape.ops.control import ScanAttrs
 from anyshape.ops.dot import DotAttrs, free_axes
 from anyshape.ops.known import DOT, RESHAPE, TRANSPOSE
 from anyshape.ops.movement import ShapeAttrs, TransposeAttrs
 from anyshape.passes.infra import PassContext
+from anyshape.passes.loop_movers import LoopMover
 from anyshape.passes.loop_regions import (
     frontier,
     hold_outside,
@@ -49,36 +48,24 @@ class ScannedProducts:
     name: str = "scanned-products"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        if not any(node.regions for node in graph.nodes()):
-            return graph
-        return rebuild_graph(_Mover(self.name, ctx), graph)
+        return _Mover(self.name, ctx).rebuilt_graph(graph)
 
 
-class _Mover(Rebuilder):
-    def __init__(self, name: str, ctx: PassContext) -> None:
-        self.name = name
-        self.ctx = ctx
+class _Mover(LoopMover):
+    def moved(self, node: Node, builder: Builder) -> Node:
+        return self._scan(node, builder) if isinstance(node.attrs, ScanAttrs) else node
 
-    def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
-        new = super().rebuilt(node, operands, builder)  # inner loops first
-        return self._moved(new, builder) if isinstance(new.attrs, ScanAttrs) else new
-
-    def _moved(self, loop: Node, builder: Builder) -> Node:
+    def _scan(self, loop: Node, builder: Builder) -> Node:
         found = _found(loop, builder.scope)
         for node in found.long:
-            self._decide(False, "its results are much longer than the rows", node, builder)
+            self.decide(False, "its results are much longer than the rows", node, builder)
         values = frontier(loop.regions[0], found.same | found.rows, found.costly)
         if not values:
             return loop
         for value in values:
-            why = "it is one product of all rows of the scan"
-            self._decide(True, why, value.node, builder)
+            self.decide(True, "it is one product of all rows of the scan", value.node, builder)
         outside = _outside(loop, values, found, builder)
         return _with_rows(loop, values, outside, builder)
-
-    def _decide(self, taken: bool, why: str, node: Node, builder: Builder) -> None:
-        place = builder.locations.of(node)
-        self.ctx.decisions.record(Decision(self.name, taken, why, node, place))
 
 
 # --- which values are computed from rows alone ----------------------------------------------------

@@ -67,6 +67,33 @@ graph g(p: bool[], x: f32[n], y: f32[m]) -> (f32[n], i64[]) {
     assert "late [k <= max(m, n)]" in after.as_text()
 
 
+def test_what_bears_a_size_inside_keeps_its_operands():
+    """The size of a loop's value is decided by another one, which no result of the body reads."""
+    text = """
+graph g(often: i64[], x: f32[n], sizes: i64[m]) -> f32[k] {
+  %0 = constant() {value=i64 0}
+  %1, %2 = while(%0, x, often, sizes) {carried=2} late [k]
+    condition(a0: i64[], a1: f32[j], a2: i64[], a3: i64[m]) -> bool[] {
+      %0 = lt(a0, a2)
+      return %0
+    }
+    body(a0: i64[], a1: f32[j], a2: i64[], a3: i64[m]) -> (i64[], f32[min(j, size)]) {
+      %0 = gather(a3, a0) {axis=0}
+      %1 = late_size(%0) late [size]
+      %2 = constant() {value=i64 1}
+      %3 = add(a0, %2)
+      %4 = slice(a1) {starts=[0], stops=[min(j, size)], steps=[1]}
+      return %3, %4
+    }
+  return %2
+}"""
+    before = parse(text)
+    after = run_passes(before, [EliminateDead()], verify=True).graph
+    given = np.array(2), np.arange(9, dtype=f32), np.array([7, 4, 1])
+    for graph in (before, after):
+        np.testing.assert_array_equal(evaluate(graph, *given)[0], np.arange(4))
+
+
 def test_effects_stay_as_long_as_their_token_is_used():
     text = """
 graph g(x: f32[n]) -> (f32[n], token) {

@@ -1,4 +1,4 @@
-"""Forks while another thread compiles: children compile and call, and their parent goes on.
+"""Forks while other threads compile or call: children do the same, and their parent goes on.
 
 `scenarios.py` says how these are run.
 """
@@ -80,6 +80,26 @@ def child_after(seconds: float, action: Callable[[], None]) -> int:
 def compile_both(begun: Callable[..., np.ndarray]) -> None:
     assert_allclose(ash.jit(options=OPTIONS)(other)(X), np.exp(X) * 2 + X, rtol=1e-5)
     check_same(begun)
+
+
+@ash.jit(options=OPTIONS)
+def spectrum(x: ash.f32["lines", "n"]):
+    return ash.fft.rfft(x)
+
+
+def fork_during_transforms() -> None:
+    """Tables of transforms belong to all threads of a process, some of which look for theirs."""
+    lines = np.ones((64, 2048), np.float32)
+
+    def transform() -> None:
+        assert_allclose(spectrum(lines)[:, 0, 0], 2048, rtol=1e-5)
+
+    transform()
+    for _ in range(3):
+        repeat_in_thread(transform)
+    for _ in range(10 * ROUNDS):
+        child = child_after(0.002, transform)
+        assert os.waitpid(child, 0)[1] == 0
 
 
 def compile_while_children_live() -> None:

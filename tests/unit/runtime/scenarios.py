@@ -21,7 +21,11 @@ import numpy as np
 from numpy.random import Generator, default_rng  # now: a child may find its import half done
 from tests.unit.runtime.disk_scenarios import damaged_entries, full_disk, unreadable_folder
 from tests.unit.runtime.duration import seconds_to_test, wait_until_idle
-from tests.unit.runtime.fork_scenarios import compile_while_children_live, fork_during_compiles
+from tests.unit.runtime.fork_scenarios import (
+    compile_while_children_live,
+    fork_during_compiles,
+    fork_during_transforms,
+)
 from tests.unit.runtime.graphs import chain_program, chain_reference
 from tests.unit.runtime.signal_scenarios import (
     calls_in_handlers,
@@ -275,6 +279,7 @@ SCENARIOS: dict[str, Callable[[], None]] = {
         exit_with_running_threads,
         fork_during_compiles,
         fork_during_runs,
+        fork_during_transforms,
         forks_in_handlers,
         full_disk,
         interrupt_of_a_long_call,

@@ -1,13 +1,11 @@
 // Runs a course: programs one after the other, with branches, loops and sizes that data decide
 // between them, in one call.
 //
-//   Value      what a slot holds: memory and its sizes
 //   Course     one per divided graph: its programs, and the contexts that are not in use
 //   CourseRun  one call: the entry's inputs are filled in, then execute(), then results
 //
 // All programs of a run take turns in one arena: nothing of a program outlives it but its outputs,
-// which lie in blocks of their own. Blocks that a step lets go are used again by later ones, so an
-// iteration of a loop asks nobody for memory.
+// which lie in blocks of their own (course_memory.h).
 //
 // Ownership: a Course refers to Runners that its maker keeps alive. A CourseRun must not outlive
 // its Course.
@@ -26,28 +24,12 @@
 
 #include "core/arena.h"
 #include "core/course_description.h"
+#include "core/course_memory.h"
 #include "core/fork_safe.h"
-#include "core/pool.h"
 #include "core/runner.h"
 #include "core/stop.h"
 
 namespace anyshape {
-
-// Memory of a value, and how much of it is used: what a memory limit counts. The block itself is as
-// long as the pool's are.
-struct ValueBlock : PoolBlock {
-    ValueBlock(PoolBlock block, std::int64_t used) : PoolBlock(std::move(block)), used(used) {}
-    std::int64_t used;
-};
-
-// Dense memory. It is that of `block`, of `owner`, or, where there is neither, of an input or a
-// constant, which outlive the run.
-struct Value {
-    std::byte* data = nullptr;
-    std::vector<std::int64_t> dims;
-    std::shared_ptr<ValueBlock> block;
-    std::shared_ptr<void> owner;
-};
 
 // A program other than the entry failed.
 class InProgram : public std::exception {
@@ -104,8 +86,7 @@ struct CourseContext {
     Arena arena;
     std::vector<Frame> frames;  // by region: none is entered twice at a time
     std::vector<std::optional<Run>> runs;
-    std::vector<std::shared_ptr<ValueBlock>> free_blocks;
-    std::int64_t held = 0;  // bytes that values use of their blocks
+    CourseMemory memory;
 
    private:
     std::span<Runner* const> runners_;

@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/fork_safe.h"
+
 namespace anyshape {
 namespace {
 
@@ -254,7 +256,7 @@ class Cache {
 
     using Kept = std::list<std::pair<Key, std::shared_ptr<const Table>>>;
 
-    std::mutex mutex_;
+    ForkSafeMutex mutex_;
     Kept kept_;
     std::map<Key, typename Kept::iterator> places_;
     std::int64_t bytes_ = 0;
