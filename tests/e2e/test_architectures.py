@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # torch's and transformers' o
 
 SAMPLE = (
     "deberta", "xlnet", "fnet", "funnel", "longformer", "t5", "bloom", "gemma2", "gpt_oss",
-    "deepseek_v2", "mamba", "rwkv", "clip", "dinov3_vit", "wav2vec2",
+    "deepseek_v2", "mamba", "rwkv", "swin", "clip", "dinov3_vit", "wav2vec2",
 )  # fmt: skip
 
 

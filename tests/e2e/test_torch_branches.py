@@ -7,6 +7,7 @@ eager raises, the call raises a typed error with the model's own words.
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -120,6 +121,10 @@ FOLLOWED: dict[str, Function] = {
     "stride": lambda x: x + 1 if x.stride(0) > 4 else x - 1,
     "squeeze": lambda x: x.squeeze(0) + 1,
     "squeeze all": lambda x: x.squeeze() + 1,
+    "rounded up": lambda x: x + 1 if math.ceil(x.shape[1] / 2) * 2 != x.shape[1] else x - 1,
+    "rounded down": lambda x: x + 1 if math.floor(x.shape[1] / 4) * 4 != x.shape[1] else x - 1,
+    "cut off": lambda x: x + 1 if int(x.shape[1] / 3) * 3 != x.shape[1] else x - 1,
+    "cut off below 0": lambda x: x + 1 if int((x.shape[1] - 5) / 2) > -1 else x - 1,
     "number of chunks": lambda x: x * len(x.chunk(4, 1)),
     "number of chunks beside ops in parts": lambda x: x.logit(0.1) * len(x.chunk(4, 1)),
     "rank beside ops in parts": lambda x: x.logit(0.1) * x.squeeze().dim(),
@@ -577,6 +582,17 @@ def test_sizes_of_no_case(capfd: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_an_example_that_torch_takes_as_numbers_only() -> None:
+    """torch divides by the root of the example's width, a symbol whose size is 0."""
+
+    def attends(x: Any) -> Any:
+        y = torch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)
+        return y + 1 if x.shape[1] > 2 else y - 1
+
+    fast = compiled(attends, (3, 0))
+    assert list(differences(attends, fast)) == []
+
+
 def test_more_cases_than_programs() -> None:
     with pytest.raises(BranchLimitError) as caught:
         compiled(three_ways, branches=2)
@@ -591,6 +607,38 @@ def test_more_cases_than_programs() -> None:
     )
     fast = compiled(three_ways, branches=2, axes={"x": (ash.Axis("b", min=4), "n")})
     assert programs(fast) == 2
+
+
+def many_ways(x: Any) -> Any:
+    for step in range(2, 14):
+        if x.shape[1] > 10 * step:
+            x = x + step
+    return x
+
+
+def test_more_cases_than_can_be_captured_are_counted(exports: list[Any]) -> None:
+    with pytest.raises(BranchLimitError) as caught:
+        compiled(many_ways, (4, 720), branches=4)
+    assert len(exports) == 1, "the conditions of one capture tell that there are more"
+    assert f"  20 < n ({line(many_ways, 2)})\n" in str(caught.value)
+
+
+def test_an_axis_in_steps_settles_cases() -> None:
+    def pads(x: Any) -> Any:
+        for step in (2, 4, 8):
+            if x.shape[1] % step:
+                x = torch.nn.functional.pad(x, (0, step - x.shape[1] % step))
+        return x
+
+    with pytest.raises(BranchLimitError) as caught:
+        compiled(pads, (4, 16), branches=2)
+    assert "declare Axis('n', min=0, multiple_of=8), for which" in str(caught.value)
+    axes = {"x": ("b", ash.Axis("n", multiple_of=8))}
+    fast = compiled(pads, (4, 16), branches=2, axes=axes)
+    assert programs(fast) == 1
+    for size in (0, 8, 40):
+        x = torch.randn(3, size)
+        assert torch.equal(fast(x), pads(x))
 
 
 @pytest.mark.parametrize("branches", [0, -1, True, "8", 2.0, None])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -136,16 +138,45 @@ def test_a_size_that_python_code_takes_as_a_number() -> None:
     )
 
 
-def test_as_many_results_as_an_axis_is_long() -> None:
-    class Apart(torch.nn.Module):
-        def forward(self, x: Any) -> Any:
-            return x.unbind(0)  # apart
+class Apart(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x.unbind(0)  # apart
 
-    assert message_of(AxisDeclarationError, capturing(Apart(), zeros(5, 2), x=("n", None))) == (
+
+class Length(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x * len(x)  # length
+
+
+class Text(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return {f"{int(x.shape[0].__index__())} rows": x}  # text
+
+
+class Index(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x * operator.index(x.shape[0])  # index
+
+
+@pytest.mark.parametrize(
+    ("module", "mark", "instead"),
+    [
+        (Apart, "apart", "use ops of the whole tensor instead of its parts along 'n'"),
+        (Length, "length", "take the size of 'n' from .shape, which stays open, instead of len"),
+        (Text, "text", "leave the size of 'n' out of texts"),
+        (
+            Index,
+            "index",
+            "compute with the size of 'n' by +, -, *, // and %, and compare it, as it is in .shape",
+        ),
+    ],
+)
+def test_what_to_write_instead_fits_the_line(module: Any, mark: str, instead: str) -> None:
+    code = inspect.getsource(module).splitlines()[-1].strip()
+    assert message_of(AxisDeclarationError, capturing(module(), zeros(5, 2), x=("n", None))) == (
         "axis 'n' (input 'x', axis 0) is dynamic, but the model's code takes its size as a number "
-        f"at {line('apart')}: `return x.unbind(0)  # apart`\n"
-        "fix: use tensor ops or torch's scan instead of a Python loop over 'n'; or, for one size "
-        "only, pass axes={'x': (None, None), ...}"
+        f"at {line(mark)}: `{code}`\n"
+        f"fix: {instead}; or, for one size only, pass axes={{'x': (None, None), ...}}"
     )
 
 

@@ -1,7 +1,8 @@
 """`torch.compile(model, backend="anyshape", dynamic=True)`.
 
-Each graph that dynamo captures is compiled once for all sizes that it leaves symbolic. Parameters
-are constants of the compiled graph: they are packed at the first call, and again when one of them
+Each graph that dynamo captures is compiled once for all sizes that it leaves symbolic: those that
+are alike in which of them are 0, 1 or more, as dynamo makes numbers of 0 and 1. Parameters are
+constants of the compiled graph: they are packed at the first call, and again when one of them
 has changed (`parameter_samples` says what is noticed). Ops that anyshape has no form of are
 computed by torch's own kernels, and graphs that need gradients are run by torch: a warning says so.
 What cannot be compiled for another reason is an error, unless `options={"fallback": True}` says

@@ -99,6 +99,10 @@ class _Refiner:
         sizes = self._resolved()
         steps = (Refinement(s, size, self._because[s]) for s, size in sizes.items())
         facts = self._facts(Substitution(sizes)) if sizes else self._given
+        if sizes and _contradict(facts):
+            # No sizes satisfy them, and of what holds nowhere nothing can be proven. What was
+            # declared says so to every caller.
+            return RefinedFacts(self._given, ())
         return RefinedFacts(facts, tuple(steps))
 
     # --- what is learnt -----------------------------------------------------------------------
@@ -284,6 +288,10 @@ class _Refiner:
         stated = (fact.substitute(sizes) for fact in (*self._left, *self._given.facts))
         kept = {f.predicate: f for f in stated if structural(f.predicate) is not Answer.TRUE}
         return Facts(axes, tuple(kept.values()))
+
+
+def _contradict(facts: Facts) -> bool:
+    return Prover(facts.axes, [fact.predicate for fact in facts.facts]).is_contradictory
 
 
 def _said_of(size: Dim, axis: Axis) -> Iterator[Fact]:

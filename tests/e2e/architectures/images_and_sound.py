@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tests.e2e.architectures.entry import (
@@ -12,8 +13,11 @@ from tests.e2e.architectures.entry import (
     SPECTRUM,
     SPECTRUM_AND_TEXT,
     Architecture,
+    Kind,
 )
 from tests.e2e.architectures.text import BART, SMALL, SPECIAL
+
+from anyshape import Axis
 
 PATCHES: Mapping[str, Any] = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64,
@@ -26,8 +30,26 @@ WAVES: Mapping[str, Any] = {
     "num_feat_extract_layers": 3, "num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2,
 }  # fmt: skip
 LARGE = ((2, 64, 96), (1, 64, 64), (3, 96, 32), (1, 80, 48), (1, 37, 71))
+WINDOWS: Mapping[str, Any] = {
+    "image_size": 32, "patch_size": 2, "embed_dim": 8, "depths": [2, 2], "num_heads": [1, 2],
+    "window_size": 4,
+}  # fmt: skip
+MOBILE: Mapping[str, Any] = {
+    "image_size": 32, "patch_size": 2, "hidden_sizes": [8, 12, 16], "num_attention_heads": 2,
+    "neck_hidden_sizes": [4, 4, 8, 8, 12, 12, 16], "num_hidden_layers": 2,
+}  # fmt: skip
 INTERPOLATED: Mapping[str, Any] = {"interpolate_pos_encoding": True}
 CAPTIONS: Mapping[str, Any] = {**SMALL, "max_position_embeddings": 20}
+
+
+def _in_steps(step: int, least: int, *sizes: tuple[int, int, int]) -> Kind:
+    """Images of heights and widths for which the model has one case."""
+    height, width = (Axis(name, min=least, multiple_of=step) for name in ("height", "width"))
+    return replace(IMAGE, axes={"pixel_values": ("batch", None, height, width)}, sizes=sizes)
+
+
+BY_16 = _in_steps(16, 32, (2, 64, 48), (1, 32, 32), (3, 48, 80), (1, 96, 64), (2, 112, 32))
+BY_64 = _in_steps(64, 64, (2, 64, 128), (1, 64, 64), (3, 128, 64), (1, 192, 128), (2, 128, 320))
 
 IMAGES = (
     Architecture("vit", IMAGE, PATCHES, "interpolated positions", extra=INTERPOLATED),
@@ -41,6 +63,9 @@ IMAGES = (
     Architecture("segformer", IMAGE,
                  {**STAGES, "num_attention_heads": [1, 2, 2, 4], "mlp_ratios": [2, 2, 2, 2]},
                  "keys and values of fewer places", sizes=LARGE),
+    Architecture("swin", BY_16, WINDOWS, "windows that are shifted; sizes in steps of 16"),
+    Architecture("mobilevit", BY_64, MOBILE,
+                 "convolutions around attention over patches; sizes in steps of 64"),
     Architecture("clip", IMAGE_AND_TEXT,
                  {"text_config": {**CAPTIONS, **SPECIAL}, "vision_config": PATCHES,
                   "projection_dim": 16},

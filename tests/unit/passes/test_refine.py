@@ -300,3 +300,26 @@ def test_refinement_keeps_all_facts() -> None:
         passed = run_passes(function.graph, PASSES, verify=True)
         assert passed.graph.declared is not None
         assert Dim.of("b") not in passed.graph.body.params[0].shape  # type: ignore[union-attr]
+
+
+NO_SIZES = """
+axes { seq: 1..12   even: 0..512 multiple_of 2 }
+facts {
+  3*even*seq == 6*even*(seq//2)
+  broadcastable(8, even)
+  broadcastable(65, seq)
+}
+graph f(x: f32[3, even, seq]) -> f32[3, even, seq//2, 2] {
+  %0 = reshape(x) {shape=[3, even, seq//2, 2]}
+  return %0
+}
+"""
+
+
+def test_facts_that_no_sizes_satisfy_settle_nothing() -> None:
+    """`even` would be 8 and `seq` 1, which is no even number of elements: nothing else is proven
+    under such facts, so the verifier would refuse what was made of the graph."""
+    graph = parse(NO_SIZES)
+    assert run_passes(graph, [Refine()], verify=True).graph.body.params == graph.body.params
+    with pytest.raises(FactViolationError):
+        compile_graph(graph)(array(3, 8, 2))

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from anyshape.base.errors import UnsupportedModelError
-from anyshape.sym import Dim, maximum, minimum, product
+from anyshape.sym import Dim, ceildiv, maximum, minimum, product
 
 
 def is_symbolic(size: Any) -> bool:
@@ -45,15 +45,34 @@ def dim_of(expression: Any, names: Mapping[str, Dim]) -> Dim:
     if expression.is_Symbol:
         return names[expression.name]
     kind = type(expression).__name__
+    if kind in _ROUNDED and _is_quotient(expression.args[0]):
+        num, den = (dim_of(part, names) for part in expression.args[0].args)
+        if kind != "TruncToInt" or num.symbol is not None:  # a size is not negative
+            return _ROUNDED[kind](num, den)
     if kind not in _KINDS or (kind == "Pow" and not _is_natural(expression.args[1])):
         fix = "declare the axes of this input so that its sizes are sums and products of them"
         raise UnsupportedModelError("an input", {f"the size {expression}": [""]}, fix)
     return _KINDS[kind]([dim_of(part, names) for part in expression.args])
 
 
+def _is_quotient(expression: Any) -> bool:
+    """A size divided by a number of which floats below 2**52 have the integer part right."""
+    if type(expression).__name__ != "IntTrueDiv":
+        return False
+    den = expression.args[1]
+    return bool(den.is_Integer) and int(den) > 0
+
+
 def _is_natural(exponent: Any) -> bool:
     return bool(exponent.is_Integer) and int(exponent) >= 0
 
+
+_ROUNDED: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "FloorToInt": lambda num, den: num // den,
+    "TruncToInt": lambda num, den: num // den,
+    "CeilToInt": ceildiv,
+}
+"""Integers that Python makes of a quotient: `math.ceil(n / 2)`."""
 
 _KINDS: dict[str, Callable[[list[Dim]], Dim]] = {
     "Add": lambda parts: sum(parts, Dim.of(0)),

@@ -23,6 +23,8 @@ _SMALL = (*range(2, 18), 1, 0)
 _LARGE = (31, 32, 33, 64, 100, 257, 1025)
 _TRIED = 20_000
 """How many combinations of sizes are tried for one condition."""
+_COUNTED = 4_000
+"""How many are looked at to count cases."""
 _MOST_ELEMENTS = 1 << 31
 """Examples are only looked at, yet they are made."""
 
@@ -34,29 +36,59 @@ def uncovered_sizes(
     condition. Those that conditions do not mention are as `usual`; all satisfy the user's `facts`.
     """
     *before, last = left
-    settled = refined_facts(facts)
-    given = settled.sizes
-    axes = settled.facts.axes
-    symbols = _free({s for case in (*known, left) for fact in case for s in _symbols(fact)}, given)
-    numbers = {n for case in (*known, left, facts.facts) for fact in case for n in _numbers(fact)}
-    tried = [
-        list(_candidates(axis, numbers)) if axis.symbol in symbols else [usual[axis.symbol]]
-        for axis in axes
-    ]
     second: Sizes | None = None
-    for combination in islice(product(*tried), _TRIED):
-        sizes = {axis.symbol: size for axis, size in zip(axes, combination, strict=True)}
-        sizes.update((symbol, size.evaluate(sizes)) for symbol, size in given.items())
-        if not all(a.contains(sizes[a.symbol]) for a in facts.axes) or not is_in(
-            facts.facts, sizes
-        ):
-            continue
+    for chosen, sizes in _possible_sizes(facts, usual, (*known, left), _TRIED):
         if last.holds(sizes) or not is_in(before, sizes) or any(is_in(c, sizes) for c in known):
             continue
-        if _is_telling(combination):
+        if _is_telling(chosen):
             return sizes
         second = second or sizes
     return second
+
+
+def cases_left(
+    facts: Facts, usual: Mapping[Symbol, int], known: Sequence[Case], enough: int
+) -> int:
+    """At least so many cases, up to `enough`, are none of the `known` ones.
+
+    Sizes that leave a case at different conditions are of different cases: at the first of these
+    conditions the model's code goes on in one way for these and in another for those."""
+    found: set[tuple[int, ...]] = set()
+    for _, sizes in _possible_sizes(facts, usual, known, _COUNTED):
+        left_at = tuple(_left_at(case, sizes) for case in known)
+        if -1 not in left_at:
+            found.add(left_at)
+        if len(found) == enough:
+            break
+    return len(found)
+
+
+def _left_at(case: Case, sizes: Sizes) -> int:
+    """The number of the first condition that does not hold; -1 if all do."""
+    return next((number for number, fact in enumerate(case) if not fact.holds(sizes)), -1)
+
+
+def _possible_sizes(
+    facts: Facts, usual: Mapping[Symbol, int], cases: Sequence[Case], most: int
+) -> Iterator[tuple[Sequence[int], Sizes]]:
+    """Sizes that satisfy the user's `facts`, in which conditions of `cases` differ, after those of
+    them that were chosen; the others follow."""
+    settled = refined_facts(facts)
+    given = settled.sizes
+    axes = settled.facts.axes
+    symbols = _free({s for case in cases for fact in case for s in _symbols(fact)}, given)
+    numbers = {n for case in (*cases, facts.facts) for fact in case for n in _numbers(fact)}
+    tried = [
+        list(_candidates(axis, usual[axis.symbol], numbers))
+        if axis.symbol in symbols
+        else [usual[axis.symbol]]
+        for axis in axes
+    ]
+    for combination in islice(product(*tried), most):
+        sizes = {axis.symbol: size for axis, size in zip(axes, combination, strict=True)}
+        sizes.update((symbol, size.evaluate(sizes)) for symbol, size in given.items())
+        if all(a.contains(sizes[a.symbol]) for a in facts.axes) and is_in(facts.facts, sizes):
+            yield combination, sizes
 
 
 def _free(symbols: set[Symbol], given: Mapping[Symbol, Dim]) -> set[Symbol]:
@@ -68,12 +100,14 @@ def _is_telling(combination: Sequence[int]) -> bool:
     return min(combination) >= 2 and len(set(combination)) == len(combination)
 
 
-def _candidates(axis: Axis, numbers: Iterable[int]) -> Iterator[int]:
-    """Each size once that the axis allows."""
+def _candidates(axis: Axis, usual: int, numbers: Iterable[int]) -> Iterator[int]:
+    """Each size once that the axis allows; first those around the usual one: the model may not
+    take small ones."""
     step = axis.multiple_of
     ends = [end for low, high in axis.ranges for end in (low, low + 1, high) if end is not None]
     around = (n + offset for n in sorted(numbers) for offset in (0, 1, -1, 2))
-    sizes = [*_SMALL, *around, *ends, *_LARGE]
+    near = (usual + offset for offset in (0, 1, -1, 2))
+    sizes = [*near, *_SMALL, *around, *ends, *_LARGE]
     multiples = [-(-size // step) * step for size in (*sizes, *(size * step for size in _SMALL))]
     seen = dict.fromkeys(size for size in multiples if 0 <= size < _MOST_ELEMENTS)
     yield from (size for size in seen if axis.contains(size))

@@ -13,20 +13,17 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Sequence
-from traceback import walk_tb
 
 from anyshape.base.errors import AnyshapeError, BranchLimitError
-from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
-from anyshape.frontend.imported.case_search import Sizes, uncovered_sizes
+from anyshape.frontend.imported.case_search import Sizes, cases_left, uncovered_sizes
 from anyshape.frontend.imported.cases import RefusedCase, case_of, is_in
 from anyshape.frontend.imported.program import ImportedProgram
 from anyshape.frontend.torch_export.capturer import Capture, Capturer
 from anyshape.frontend.torch_export.examples import example_sizes, own_sizes, tells_axes_apart
-from anyshape.frontend.torch_export.export_errors import location_of_error
+from anyshape.frontend.torch_export.export_errors import location_of_error, raised_by_op
 from anyshape.frontend.torch_export.guard_facts import GuardFacts
-from anyshape.frontend.torch_export.naming import FixedAxis
 from anyshape.ir.build import Builder
 from anyshape.sym import Axis, Dim, Equal, Fact, FactScope, Origin
 
@@ -58,7 +55,7 @@ class BranchExplorer:
             sizes = self._uncovered(self.unexplored[0])
             if sizes is None:
                 self.unexplored.popleft()
-            elif len(self.captures) == self.limit:
+            elif len(self.captures) == self.limit or self._are_too_many():
                 raise self._too_many()
             else:
                 self._capture(sizes, self.unexplored[0])
@@ -77,6 +74,14 @@ class BranchExplorer:
     def _uncovered(self, left: Case) -> Sizes | None:
         return uncovered_sizes(self.capturer.named.facts, self.usual, left, self.known)
 
+    def _are_too_many(self) -> bool:
+        """Whether more cases are left than captures may be made, without making them."""
+        left = self.limit - len(self.captures) + _MOST_FAILURES - self.failures
+        known = self.known
+        if sum(map(len, known)) <= left:
+            return False
+        return cases_left(self.capturer.named.facts, self.usual, known, left + 1) > left
+
     def _add(self, capture: Capture) -> None:
         self.captures.append(capture)
         self._explore_around(case_of(capture.program.graph.facts))
@@ -88,7 +93,7 @@ class BranchExplorer:
         """At sizes that are found where a case is left."""
         exactly = _exactly(sizes, left)
         try:
-            capture = self._captured(sizes)
+            capture = self.capturer.capture_or_numbers(sizes)
         except Exception as error:
             self._refuse(self._failed(error, sizes, exactly))
             return
@@ -96,16 +101,6 @@ class BranchExplorer:
             self._add(capture)
         else:
             self._refuse(RefusedCase(exactly, "it was captured for other sizes", None))
-
-    def _captured(self, sizes: Sizes) -> Capture:
-        """torch itself fails with symbols for some sizes of 0, where it does not with numbers."""
-        try:
-            return self.capturer.capture(sizes)
-        except Exception as error:
-            fixed = tuple(FixedAxis(symbol, size) for symbol, size in sizes.items() if size < 2)
-            if not fixed or not _raised_by_op(error):
-                raise
-        return self.capturer.capture(sizes, fixed)
 
     def _refuse(self, case: RefusedCase) -> None:
         self.failures += 1
@@ -121,7 +116,7 @@ class BranchExplorer:
         words, location = _words(error), location_of_error(error)
         again = any((each.problem, each.location) == (words, location) for each in self.refused)
         again = again and self.capturer.exporter.asked.sizes.keys().isdisjoint(_NAME.findall(words))
-        known = again or not _raised_by_op(error)
+        known = again or not raised_by_op(error)
         return RefusedCase(self._answers(sizes) or exactly if known else exactly, words, location)
 
     def _answers(self, sizes: Sizes) -> Case:
@@ -161,13 +156,24 @@ class BranchExplorer:
         return {a.name: self._covered(a) for a in self.axes if a.symbol in symbols}
 
     def _covered(self, axis: Axis) -> str:
+        """All sizes next to each other, or in the least steps that do not end where those do."""
+        own = self.own[axis.symbol]
+        steps = [1, *(step for step in range(2, min(own, _FARTHEST) + 1) if own % step == 0)]
+        ranges = {step: self._multiples(axis, step) for step in steps}
+        step = next((step for step in steps if _is_endless(*ranges[step])), 1)
+        low, high = ranges[step]
+        multiple = f", multiple_of={step}" if step > 1 else ""
+        most = "" if _is_endless(low, high) else f", max={high}"
+        return f"Axis('{axis.name}', min={low}{most}{multiple})"
+
+    def _multiples(self, axis: Axis, step: int) -> tuple[int, int]:
+        """The least and the greatest size around the example's that cases take, in steps."""
         low = high = self.own[axis.symbol]
-        while self._is_covered(axis, low - 1):
-            low -= 1
-        while high < low + _FARTHEST and self._is_covered(axis, high + 1):
-            high += 1
-        most = "" if high >= low + _FARTHEST else f", max={high}"
-        return f"Axis('{axis.name}', min={low}{most})"
+        while self._is_covered(axis, low - step):
+            low -= step
+        while not _is_endless(low, high) and self._is_covered(axis, high + step):
+            high += step
+        return low, high
 
     def _is_covered(self, axis: Axis, size: int) -> bool:
         sizes = {**self.own, axis.symbol: size}
@@ -175,6 +181,12 @@ class BranchExplorer:
 
 
 _FARTHEST = 4096
+
+
+def _is_endless(low: int, high: int) -> bool:
+    return high >= low + _FARTHEST
+
+
 _NAME = re.compile(r"\w+")
 
 
@@ -190,11 +202,3 @@ def _words(error: Exception) -> str:
         return str(error).splitlines()[0]
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-
-
-def _raised_by_op(error: Exception) -> bool:
-    """Whether torch raised it, and no line of the model."""
-    if isinstance(error, AnyshapeError):
-        return False
-    *_, (innermost, _) = walk_tb(error.__traceback__)
-    return innermost.f_code.co_filename.startswith(TORCH_FOLDER)

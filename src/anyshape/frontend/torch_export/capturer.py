@@ -14,7 +14,7 @@ from anyshape.base.errors import AnyshapeError, AxisDeclarationError
 from anyshape.base.location import Location
 from anyshape.frontend.imported.program import ImportedProgram
 from anyshape.frontend.torch_export.examples import example_sizes, own_sizes
-from anyshape.frontend.torch_export.export_errors import location_of_error
+from anyshape.frontend.torch_export.export_errors import location_of_error, raised_by_op
 from anyshape.frontend.torch_export.exporter import Export, Exporter, Sizes
 from anyshape.frontend.torch_export.guard_probe import (
     Suspect,
@@ -93,7 +93,7 @@ class Capturer:
             if first == own:
                 raise
             self.refused_at = location_of_error(error)
-        return [self.capture(own), *captured]
+        return [self.capture_or_numbers(own), *captured]
 
     def _if_possible(self, sizes: Sizes, own: Sizes) -> Capture | None:
         """The program at other sizes, if they lead to one that takes the user's."""
@@ -102,6 +102,16 @@ class Capturer:
         except Exception:
             return None
         return capture if capture.takes(own) else None
+
+    def capture_or_numbers(self, sizes: Sizes) -> Capture:
+        """torch itself fails with symbols for some sizes of 0, where it does not with numbers."""
+        try:
+            return self.capture(sizes)
+        except Exception as error:
+            fixed = tuple(FixedAxis(symbol, size) for symbol, size in sizes.items() if size < 2)
+            if not fixed or not raised_by_op(error):
+                raise
+        return self.capture(sizes, fixed)
 
     def capture(self, sizes: Sizes, fixed: tuple[FixedAxis, ...] = ()) -> Capture:
         """The program at these sizes; `fixed` axes are numbers in it. In a case of several, an axis

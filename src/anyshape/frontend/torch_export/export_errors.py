@@ -6,7 +6,7 @@ import os
 import re
 from linecache import getline
 from pathlib import Path
-from traceback import extract_tb
+from traceback import extract_tb, walk_tb
 from typing import Any
 
 from anyshape.base.errors import AnyshapeError, TraceError
@@ -137,3 +137,11 @@ def location_of_error(error: BaseException) -> Location | None:
     own = [f for f in frames if not f.filename.startswith((TORCH_FOLDER, *_NOBODY))]
     layers = [f for f in frames if f.filename.startswith(_LAYERS) and f.name not in _CALLS]
     return next((Location(f.filename, f.lineno or 0) for f in (own or layers)[::-1]), None)
+
+
+def raised_by_op(error: Exception) -> bool:
+    """Whether torch raised it, and no line of the model."""
+    if isinstance(error, AnyshapeError):
+        return False
+    *_, (innermost, _) = walk_tb(error.__traceback__)
+    return innermost.f_code.co_filename.startswith(TORCH_FOLDER)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -92,10 +93,35 @@ def taken_as_number(
 ) -> AxisDeclarationError:
     """The model's code takes any size that it is captured with as a number."""
     fixed = _position(named, sizes, taken.size)
-    line = f" at {taken.location}{code_at(taken.location)}"
-    problem = f"{fixed.where} is dynamic, but the model's code takes its size as a number{line}"
-    fix = f"use tensor ops or torch's scan instead of a Python loop over '{fixed.axis}'; or, for"
-    return AxisDeclarationError(fixed.axis, problem, f"{fix} one size only, {fixed.without}")
+    code = code_at(taken.location)
+    problem = f"{fixed.where} is dynamic, but the model's code takes its size as a number"
+    fix = f"{_instead(code).format(axis=fixed.axis)}; or, for one size only, {fixed.without}"
+    return AxisDeclarationError(fixed.axis, f"{problem} at {taken.location}{code}", fix)
+
+
+def _instead(code: str) -> str:
+    """What to write where a line makes a number of a size."""
+    return next(fix for pattern, fix in _INSTEAD if re.search(pattern, code))
+
+
+_INSTEAD = (
+    (
+        r"\bfor\b|\bwhile\b|\brange\(",
+        "use tensor ops or torch's scan instead of a Python loop over '{axis}'",
+    ),
+    (
+        r"\.(unbind|split|chunk|tensor_split|tolist)\(|\blist\(|\btuple\(",
+        "use ops of the whole tensor instead of its parts along '{axis}'",
+    ),
+    (r"\blen\(", "take the size of '{axis}' from .shape, which stays open, instead of len"),
+    (r"\bf[\"']|\bstr\(|\bprint\(|\.format\(", "leave the size of '{axis}' out of texts"),
+    (
+        r"",
+        "compute with the size of '{axis}' by +, -, *, // and %, and compare it, as it is in"
+        " .shape",
+    ),
+)
+"""By what the line contains; the first that fits."""
 
 
 def _position(named: NamedAxes, sizes: Mapping[Symbol, int], size: int) -> FixedSize:

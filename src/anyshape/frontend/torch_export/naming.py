@@ -223,6 +223,9 @@ def _within(axis: Axis, low: int, high: int | None) -> Axis:
         ranges=ranges,
         broadcasts=axis.broadcasts,
         likely_from=axis.likely_from,
+        buckets=axis.buckets,
+        max_padding=axis.max_padding,
+        static=axis.static,
     )
 
 

@@ -122,15 +122,23 @@ class System:
             case Equal(lhs, rhs):
                 self._add_zero(lhs - rhs)
             case LessEqual(lhs, rhs):
-                self._add_nonnegative(rhs - lhs)
+                self._add_slack(rhs - lhs)
             case Less(lhs, rhs):
-                self._add_nonnegative(rhs - lhs - 1)
+                self._add_slack(rhs - lhs - 1)
             case NotEqual(lhs, rhs):
                 self._add_nonzero(lhs - rhs)
             case Divisible(dim, divisor):
                 self._add_divisible(dim, divisor)
             case Broadcastable(lhs, rhs):
                 self._add_broadcastable(lhs, rhs)
+
+    def _add_slack(self, dim: Dim) -> None:
+        """What is >= 0 and never greater is 0: `x % 4 <= 0` says that 4 divides `x`, which only an
+        equality uses inside of other dims."""
+        if self.bounds(dim).hi == 0:
+            self._add_zero(dim)
+        else:
+            self._add_nonnegative(dim)
 
     def _add_definedness(self, dim: Dim) -> None:
         """A quotient says that its divisor is not 0."""

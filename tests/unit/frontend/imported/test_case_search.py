@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from anyshape.frontend.imported.case_search import uncovered_sizes
+from anyshape.frontend.imported.case_search import cases_left, uncovered_sizes
 from anyshape.frontend.imported.cases import is_in
 from anyshape.sym import Axis, Fact, Facts, Origin, Symbol, parse_predicate
 
@@ -64,3 +64,20 @@ def test_nothing_is_found_where_nothing_is(
     axes: Sequence[Axis], left: list[Fact], known: list[Fact]
 ) -> None:
     assert found(axes, left, known) is None
+
+
+@pytest.mark.parametrize(
+    ("axes", "known", "left"),
+    [
+        (AXES, [case("b <= 4")], 1),
+        (AXES, [case("b <= 4"), case("4 < b")], 0),
+        (AXES, [case("n % 2 == 0", "n % 3 == 0", "n % 5 == 0")], 3),
+        (AXES, [case("n % 2 == 0", "n % 4 == 0"), case("n % 2 != 0")], 1),
+        (AXES, [case("n % 4 == 0", "n % 2 == 0")], 1),  # what the first says, the second need not
+        (AXES, [case("b <= 4", "n <= 4"), case("4 < b", "n <= 8")], 2),
+        ((Axis("b", max=4), Axis("n")), [case("b <= 4", "n <= 4")], 1),
+        (AXES, [case("n % 2 == 0", "n % 3 == 0", "n % 5 == 0", "n % 7 == 0", "n % 11 == 0")], 4),
+    ],
+)
+def test_cases_are_counted(axes: Sequence[Axis], known: list[list[Fact]], left: int) -> None:
+    assert cases_left(Facts(tuple(axes)), USUAL, known, enough=4) == left

@@ -24,7 +24,7 @@ from anyshape.ir.node import Value
 from anyshape.ir.types import f64, i64
 from anyshape.ops import elementwise as op
 from anyshape.ops.source import ConstantAttrs, DimAttrs, constant, dim_value
-from anyshape.sym import Dim, NotEqual, maximum, product
+from anyshape.sym import Dim, NotEqual, ceildiv, maximum, product
 
 Integer = int | Dim
 Number = Integer | float | Tensor
@@ -132,7 +132,7 @@ def floor(call: Call, x: Number) -> Dim:
 @entry("ceil")
 def ceil(call: Call, x: Number) -> Dim:
     if (quotient := _quotient(x)) is not None:
-        return -(-quotient[0] // quotient[1])
+        return ceildiv(*quotient)
     return _integer("math.ceil", x, ew.ceil)
 
 
