@@ -29,36 +29,42 @@ def record(outcomes: Mapping[str, Outcome]) -> None:
 
 
 def table(outcomes: Mapping[str, Outcome]) -> str:
-    """Totals, then a row for each op."""
+    """Totals, then a row for each op, and one for each group of models."""
     by_op: dict[str, list[Outcome]] = defaultdict(list)
     for name, outcome in sorted(outcomes.items()):
         by_op[cases()[name].op].append(outcome)
     rows = [_row(op, found) for op, found in sorted(by_op.items())]
-    head = "| first op of the test | tests | pass | symbolic | second size | refused, and why |"
-    return "\n".join((totals(outcomes), "", head, "|---|--:|--:|--:|--:|---|", *rows))
+    head = "| first op of the test | tests | pass | strict | symbolic | second size | why not |"
+    return "\n".join((totals(outcomes), "", head, "|---|--:|--:|--:|--:|--:|---|", *rows))
 
 
 def totals(outcomes: Mapping[str, Outcome]) -> str:
-    found = list(outcomes.values())
-    plain, symbolic, second = (
-        Counter(getattr(each, name) for each in found) for name in ("plain", "symbolic", "second")
+    """A sentence for the tests of nodes, and one for the others."""
+    nodes = [each for name, each in outcomes.items() if cases()[name].group == "node"]
+    others = [each for name, each in outcomes.items() if cases()[name].group != "node"]
+    return f"{_counted('tests of nodes', nodes)}\n\n{_counted('tests of models', others)}"
+
+
+def _counted(what: str, found: list[Outcome]) -> str:
+    plain, strict, symbolic, second = (
+        Counter(getattr(each, name) for each in found) for name in COLUMNS
     )
-    wrong = plain["wrong"] + symbolic["wrong"] + second["wrong"]
+    wrong = sum("wrong" in each.statuses for each in found)
     alone = sum(each.symbolic == "passes" and each.second == "-" for each in found)
-    tried = len(found) - symbolic["-"]
     return (
-        f"{len(found)} tests: {plain['passes']} pass, {plain['refused']} are refused by name, "
-        f"{wrong} are wrong. With every size symbolic {tried} of those that pass were tried, and "
-        f"{symbolic['passes']} pass: {second['passes']} of them at a second size too, where "
-        f"{second['refused']} are refused and {alone} have no other engine to compare with."
+        f"{len(found)} {what}: {plain['passes']} pass, {strict['passes']} of them with `strict`; "
+        f"{plain['refused']} are refused by name, {wrong} are wrong. With every size symbolic "
+        f"{len(found) - symbolic['-']} of those that pass were tried, and {symbolic['passes']} "
+        f"pass: {second['passes']} of them at a second size too, where {second['refused']} are "
+        f"refused and {alone} have no second size or no other engine to compare with."
     )
+
+
+COLUMNS = ("plain", "strict", "symbolic", "second")
 
 
 def _row(op: str, found: list[Outcome]) -> str:
-    counts = [
-        sum(getattr(each, name) == "passes" for each in found)
-        for name in ("plain", "symbolic", "second")
-    ]
-    reasons = Counter(each.why for each in found if each.plain == "refused")
+    counts = [sum(getattr(each, name) == "passes" for each in found) for name in COLUMNS]
+    reasons = Counter(each.why for each in found if each.why)
     why = "; ".join(f"{text.replace('|', '/')} ({n})" for text, n in reasons.most_common(3))
     return f"| {op} | {len(found)} | {' | '.join(map(str, counts))} | {why} |"

@@ -1,7 +1,9 @@
-"""A sample of the node tests: outcomes are as recorded, and none is wrong. `make conformance` runs
-all of them."""
+"""A sample of the tests: outcomes are as recorded, and none is wrong. `make conformance` runs all
+of them."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 from tests.conformance.cases import cases
@@ -18,18 +20,23 @@ NATIVE = (
     "test_layer_normalization_2d_axis1", "test_resize_upsample_scales_linear_align_corners",
     "test_convtranspose_pads", "test_lstm_with_peepholes", "test_gridsample_bicubic",
     "test_loop11", "test_sequence_insert_at_front", "test_optional_get_element_optional_sequence",
+    "test_attention_local_window", "simple/test_expand_shape_model2",
+    "pytorch-converted/test_PReLU_2d_multiparam", "pytorch-operator/test_operator_addmm",
 )  # fmt: skip
-EVERY = 40
+EVERY = 80
 """Of all names, one in so many is tried by the interpreter."""
 
 
 def check(name: str, executor: str) -> None:
-    """What was tried has the same outcome again, and nothing is wrong."""
+    """What was tried has the same outcome again, and nothing is wrong. The interpreter runs nothing
+    strictly."""
     known, found = recorded()[name], outcome_of(cases()[name], executor)
-    assert "wrong" not in (found.plain, found.symbolic, found.second)
-    assert found.plain == known.plain
-    if known.symbolic != "-" or known.plain == "refused":
-        assert found == known
+    assert "wrong" not in found.statuses
+    if executor == "reference":
+        known = replace(known, strict="-")
+    if known.symbolic == "-":
+        found = replace(found, symbolic="-", second="-", why=known.why)
+    assert found == known
 
 
 @pytest.mark.parametrize("name", NATIVE)
@@ -45,10 +52,13 @@ def test_reference(name: str) -> None:
 def test_the_record_has_every_case_and_none_is_wrong() -> None:
     outcomes = recorded()
     assert outcomes.keys() == cases().keys()
-    wrong = [n for n, o in outcomes.items() if "wrong" in (o.plain, o.symbolic, o.second)]
-    assert wrong == []
-    assert sum(o.plain == "passes" for o in outcomes.values()) >= 1600
-    assert sum(o.second == "passes" for o in outcomes.values()) >= 250
+    assert [n for n, o in outcomes.items() if "wrong" in o.statuses] == []
+    nodes = [o for n, o in outcomes.items() if cases()[n].group == "node"]
+    others = [o for n, o in outcomes.items() if cases()[n].group != "node"]
+    assert sum(o.plain == "passes" for o in nodes) >= 1630
+    assert sum(o.strict == "passes" for o in nodes) >= 1600
+    assert sum(o.plain == "passes" for o in others) >= 130
+    assert sum(o.second == "passes" for o in nodes) >= 650
 
 
 def test_the_document_has_the_table() -> None:

@@ -21,12 +21,15 @@ from anyshape.base.fork_lock import call_lock
 from anyshape.base.warnings import SplitAxesWarning
 from anyshape.execute import CompileKeywords, Executable, compile_graph
 from anyshape.frontend.onnx.importer import Naming, OnnxModel, StaticInputNamesError, import_model
-from anyshape.frontend.onnx.input_shapes import Form, input_infos
+from anyshape.frontend.onnx.input_shapes import Form
 from anyshape.frontend.onnx.model_file import ModelFile
+from anyshape.frontend.onnx.size_names import all_names, apart_for, in_words_of_names
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.types import Array
 
 MOST_PROGRAMS = 64
+MOST_ROUNDS = 4
+"""Contradictions after each of which names are taken apart; then all of them are."""
 
 Key = tuple[tuple[str, tuple[Any, ...]], ...]
 
@@ -60,19 +63,27 @@ class OnnxProgram:
 
 
 class OnnxPrograms:
-    """See the module. `lenient` takes the model's names of sizes for nothing where it contradicts
+    """See the module. `lenient` takes the model's names of sizes apart where it contradicts
     them."""
 
     def __init__(
-        self, file: ModelFile, naming: Naming, chosen: CompileKeywords, *, lenient: bool
+        self,
+        file: ModelFile,
+        naming: Naming,
+        chosen: CompileKeywords,
+        *,
+        lenient: bool,
+        weights: WeightStore | None = None,
     ) -> None:
         self.file = file
         self.static: tuple[str, ...] = ()
+        self.made = 0  # programs
         self._naming = naming
         self._chosen = chosen
         self._lenient = lenient
-        self._weights = WeightStore()
+        self._weights = WeightStore() if weights is None else weights
         self._programs: OrderedDict[Key, OnnxProgram] = OrderedDict()
+        self._overriding: dict[frozenset[str], OnnxPrograms] = {}
         self._one_by_one = call_lock()
         try:
             self._only = self._compiled({})
@@ -82,6 +93,18 @@ class OnnxPrograms:
     def program(self, feeds: Mapping[str, Any]) -> OnnxProgram:
         """The one for these inputs."""
         return self._only if self._only is not None else self._of_values(feeds)
+
+    def overriding(self, names: frozenset[str]) -> OnnxPrograms:
+        """Those of calls that give these initializers, which then are inputs as any others."""
+        if not names:
+            return self
+        with self._one_by_one:
+            if names not in self._overriding:
+                naming = replace(self._naming, overridden=names)
+                self._overriding[names] = OnnxPrograms(
+                    self.file, naming, self._chosen, lenient=self._lenient, weights=self._weights
+                )
+            return self._overriding[names]
 
     def _of_values(self, feeds: Mapping[str, Any]) -> OnnxProgram:
         with self._one_by_one:
@@ -104,22 +127,33 @@ class OnnxPrograms:
         forms = {n: _form(x) for n, x in given.items() if n not in values}
         model = self._imported(replace(self._naming, values=values, forms=forms))
         executable = compile_graph(model.model.program.graph, **self._chosen)
+        self.made += 1
         return OnnxProgram(executable, model.inputs, model.outputs, model.lengths)
 
     def _imported(self, naming: Naming) -> OnnxModel:
-        try:
-            return import_model(self.file, naming, self._weights)
-        except ShapeError as error:
-            if not self._lenient or naming.apart or not _has_names(self.file):
-                raise
-            apart = replace(naming, apart=True)
+        """Leniently, names that the model contradicts are taken apart, round by round; each round
+        leaves fewer, and the last leaves none."""
+        problems: list[ShapeError] = []
+        while True:
             try:
-                model = import_model(self.file, apart, self._weights)
-            except ShapeError:
-                raise error from None
-            self._naming = replace(self._naming, apart=True)
-            warnings.warn(SplitAxesWarning(self.file.name, str(error)), stacklevel=4)
-            return model
+                model = import_model(self.file, naming, self._weights)
+            except ShapeError as error:
+                problems.append(error)
+                apart = apart_for(error, self.file, naming.apart) if self._lenient else ()
+                if not apart:
+                    raise in_words_of_names(problems[0], self.file) from None
+                every = len(problems) >= MOST_ROUNDS
+                naming = replace(naming, apart=all_names(self.file) if every else apart)
+            else:
+                self._tell(naming.apart, problems)
+                return model
+
+    def _tell(self, apart: frozenset[str], problems: Sequence[ShapeError]) -> None:
+        """Warns of names that were taken apart, which later programs take for granted."""
+        if problems:
+            self._naming = replace(self._naming, apart=apart)
+            warning = SplitAxesWarning(self.file.name, sorted(apart), str(problems[0]))
+            warnings.warn(warning, stacklevel=5)
 
 
 def _form(given: Any) -> Form:
@@ -141,7 +175,3 @@ def _shown(given: Any) -> tuple[Any, ...]:
 
 def _is_array(given: Any) -> bool:
     return isinstance(given, np.ndarray)
-
-
-def _has_names(file: ModelFile) -> bool:
-    return any(isinstance(size, str) for info in input_infos(file) for size in info.shape)

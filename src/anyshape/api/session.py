@@ -7,8 +7,10 @@ name that the model itself contradicts is split, with a warning, unless options 
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 import numpy as np
@@ -21,9 +23,10 @@ from anyshape.api.session_errors import (
 )
 from anyshape.api.session_infos import ModelMetadata, NodeArg, SessionInfos
 from anyshape.api.session_options import RunOptions, SessionOptions, warn_of
+from anyshape.api.session_profile import SessionProfile
 from anyshape.api.session_values import IOBinding, OrtValue
 from anyshape.base.not_pickled import NotPickled
-from anyshape.execute import CompileKeywords
+from anyshape.execute import CompileKeywords, Executable
 from anyshape.frontend.builder.arrays import as_array, is_array
 
 PROVIDERS = ["CPUExecutionProvider"]
@@ -45,16 +48,24 @@ class InferenceSession(NotPickled):
         self._options = sess_options or SessionOptions()
         others = [str(each) for each in providers or () if each not in PROVIDERS]
         warn_of([*self._options.without_meaning(), *others, *kwargs], stacklevel=2)
+        self._profile = None
+        if self._options.enable_profiling:
+            self._profile = SessionProfile(self._options.profile_file_prefix)
+            weakref.finalize(self, self._profile.end)
         with while_loading():
             from anyshape.api.onnx_programs import OnnxPrograms  # noqa: PLC0415  onnx is optional
             from anyshape.frontend.onnx.importer import Naming  # noqa: PLC0415
             from anyshape.frontend.onnx.model_file import read_model  # noqa: PLC0415
 
-            file = read_model(path_or_bytes)
-            self._infos = SessionInfos(file)
-            naming = Naming(sizes=dict(self._options.free_dimensions))
-            lenient = self._options.config.get("anyshape.strict_names") != "1"
-            self._programs = OnnxPrograms(file, naming, self._keywords(), lenient=lenient)
+            with self._profiled("model_loading"):
+                file = read_model(path_or_bytes)
+            sizes = self._options.free_sizes(file)
+            self._infos = SessionInfos(file, sizes)
+            strict = self._options.config.get("anyshape.strict_names") == "1"
+            naming = Naming(sizes=sizes, strict=strict)
+            with self._profiled("session_initialization"):
+                chosen = self._keywords()
+                self._programs = OnnxPrograms(file, naming, chosen, lenient=not strict)
         self._background: ThreadPoolExecutor | None = None
 
     def _keywords(self) -> CompileKeywords:
@@ -81,15 +92,24 @@ class InferenceSession(NotPickled):
         if run_options is not None and run_options.terminate:
             raise Fail("Exiting due to terminate flag being set to true.")
         with while_loading():
-            program = self._programs.program(feeds)
-        arrays = program.arguments(feeds)
-        with while_running():
-            if run_options is None:
-                results = program.executable(*arrays)
-            else:
-                results = program.executable.run(arrays, cancellation=run_options.cancellation)
+            overridden = self._infos.overridable_names.intersection(feeds)
+            program = self._programs.overriding(overridden).program(feeds)
+        with while_running(), self._profiled("model_run"):
+            results = self._results(program.executable, program.arguments(feeds), run_options)
         outputs = program.outcome(results)
         return outputs if wanted is None else [outputs[number] for number in wanted]
+
+    def _results(
+        self, executable: Executable, arrays: tuple[Any, ...], run_options: RunOptions | None
+    ) -> Sequence[Any]:
+        if self._profile is not None and self._profile.is_open:
+            return self._profile.run(executable, arrays)
+        if run_options is None:
+            return executable(*arrays)
+        return executable.run(arrays, cancellation=run_options.cancellation)
+
+    def _profiled(self, name: str) -> AbstractContextManager[None]:
+        return nullcontext() if self._profile is None else self._profile.event("Session", name)
 
     def run_async(
         self,
@@ -170,8 +190,17 @@ class InferenceSession(NotPickled):
         return list(self._infos.outputs)
 
     def get_overridable_initializers(self) -> list[NodeArg]:
-        """None: initializers are constants here."""
-        return []
+        """Initializers that are inputs too. Calls that give some have a program of their own, in
+        which these are no constants."""
+        return list(self._infos.overridable)
+
+    def end_profiling(self) -> str:
+        """The path of the file with what was recorded; nothing is recorded afterwards. Empty
+        without `enable_profiling`, or if it had ended."""
+        return "" if self._profile is None else self._profile.end()
+
+    def get_profiling_start_time_ns(self) -> int:
+        return 0 if self._profile is None else self._profile.start_ns
 
     def get_modelmeta(self) -> ModelMetadata:
         return self._infos.metadata

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,15 +41,22 @@ class ModelMetadata:
 class SessionInfos:
     """Inputs, outputs and metadata of a model."""
 
-    def __init__(self, file: Any) -> None:
-        from anyshape.frontend.onnx.input_shapes import input_infos  # noqa: PLC0415  optional
+    def __init__(self, file: Any, sizes: Mapping[str, int]) -> None:
+        """`sizes` are numbers for names."""
+        from anyshape.frontend.onnx.input_shapes import (  # noqa: PLC0415  onnx is optional
+            input_infos,
+            overridable_names,
+        )
 
         proto = file.proto
+        self.overridable_names = frozenset(overridable_names(file))
         taken = {each.name for each in input_infos(file)}
-        self.inputs = tuple(_node_arg(each) for each in proto.graph.input if each.name in taken)
-        self.outputs = tuple(_node_arg(each) for each in proto.graph.output)
+        declared = [(each.name, _node_arg(each, sizes)) for each in proto.graph.input]
+        self.inputs = tuple(arg for name, arg in declared if name in taken)
+        self.overridable = tuple(arg for name, arg in declared if name in self.overridable_names)
+        self.outputs = tuple(_node_arg(each, sizes) for each in proto.graph.output)
         self.output_numbers = {each.name: n for n, each in enumerate(self.outputs)}
-        self._by_name = {each.name: each for each in self.inputs}
+        self._by_name = {each.name: each for each in (*self.inputs, *self.overridable)}
         self.metadata = ModelMetadata(
             {each.key: each.value for each in proto.metadata_props},
             proto.doc_string,
@@ -115,11 +123,19 @@ def tensor_type(array: Any) -> str:
     return f"tensor({RUNTIME_NAMES[dtype_of(array, 'input')]})"
 
 
-def _node_arg(value: Any) -> NodeArg:
+def tensor_type_code(array: Any) -> int:
+    """The number of the type in ONNX's format."""
+    from anyshape.frontend.onnx.dtypes import CODES  # noqa: PLC0415  onnx is optional
+
+    return CODES[dtype_of(array, "input")]
+
+
+def _node_arg(value: Any, known: Mapping[str, int]) -> NodeArg:
     from anyshape.frontend.onnx.input_shapes import declared_sizes  # noqa: PLC0415
 
     sizes = declared_sizes(value.type.tensor_type.shape)
-    return NodeArg(value.name, _type_name(value.type), list(sizes))
+    shape = [known.get(size, size) if isinstance(size, str) else size for size in sizes]
+    return NodeArg(value.name, _type_name(value.type), shape)
 
 
 def _type_name(type_: Any) -> str:

@@ -55,6 +55,7 @@ class SessionOptions:
     enable_mem_reuse: bool = True
     use_per_session_threads: bool = True
     free_dimensions: dict[str, int] = field(default_factory=dict[str, int])
+    free_denotations: dict[str, int] = field(default_factory=dict[str, int])
     config: dict[str, str] = field(default_factory=dict[str, str])
 
     def add_free_dimension_override_by_name(self, name: str, value: int) -> None:
@@ -62,6 +63,19 @@ class SessionOptions:
         if value < 0:
             raise InvalidArgument(f"the size {name} cannot be {value}; fix: use 0 or more")
         self.free_dimensions[name] = value
+
+    def add_free_dimension_override_by_denotation(self, denotation: str, value: int) -> None:
+        """A number for the names of sizes with a denotation (`DATA_BATCH`)."""
+        if value < 0:
+            raise InvalidArgument(f"the size {denotation} cannot be {value}; fix: use 0 or more")
+        self.free_denotations[denotation] = value
+
+    def free_sizes(self, file: Any) -> dict[str, int]:
+        """The numbers that names of a model's sizes have."""
+        dims = (d for v in file.proto.graph.input for d in v.type.tensor_type.shape.dim)
+        known = self.free_denotations
+        denoted = {d.dim_param: known[d.denotation] for d in dims if d.denotation in known}
+        return {**denoted, **self.free_dimensions}
 
     def add_session_config_entry(self, key: str, value: str) -> None:
         self.config[key] = value
@@ -79,9 +93,9 @@ class SessionOptions:
 CONFIG = frozenset({"anyshape.strict_names", "anyshape.strict", "anyshape.executor"})
 
 _IDLE = (
-    "graph_optimization_level", "execution_mode", "inter_op_num_threads", "enable_profiling",
-    "profile_file_prefix", "optimized_model_filepath", "enable_cpu_mem_arena",
-    "enable_mem_pattern", "enable_mem_reuse", "use_per_session_threads",
+    "graph_optimization_level", "execution_mode", "inter_op_num_threads",
+    "optimized_model_filepath", "enable_cpu_mem_arena", "enable_mem_pattern", "enable_mem_reuse",
+    "use_per_session_threads",
 )  # fmt: skip
 
 

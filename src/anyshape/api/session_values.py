@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from anyshape.api.session_errors import InvalidArgument
-from anyshape.api.session_infos import SessionInfos, tensor_type
+from anyshape.api.session_infos import SessionInfos, tensor_type, tensor_type_code
 
 
 class OrtValue:
@@ -44,6 +44,19 @@ class OrtValue:
     def data_type(self) -> str:
         return tensor_type(self._array)
 
+    def element_type(self) -> int:
+        """The number that ONNX gives to the type of elements."""
+        return tensor_type_code(self._array)
+
+    def tensor_size_in_bytes(self) -> int:
+        return self._array.nbytes
+
+    def is_sparse_tensor(self) -> bool:
+        return False
+
+    def is_tensor_sequence(self) -> bool:
+        return isinstance(self._array, list)
+
     def device_name(self) -> str:
         return "cpu"
 
@@ -54,7 +67,7 @@ class OrtValue:
         return True
 
     def is_tensor(self) -> bool:
-        return True
+        return not self.is_tensor_sequence()
 
     def update_inplace(self, array: Any) -> None:
         """Other elements of the same type and shape."""

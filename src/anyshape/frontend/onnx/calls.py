@@ -7,6 +7,7 @@ defaults:
     @entry("LeakyRelu")
     def leaky_relu(call: Call, x: Tensor, *, alpha: float = 0.01) -> Tensor: ...
 
+A keyword that is a dataclass stands for all of its fields: attributes that several ops have alike.
 Inputs are traced tensors, or None for one that is left out; a sequence is a list of tensors. What a
 node gives that the signature does not have is refused by name. Entries say what an op means in
 terms of the builder's functions; they know nothing of kernels.
@@ -17,7 +18,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from types import NoneType
 from typing import Any, TypeVar, get_args
 
@@ -85,12 +86,16 @@ class OpEntry:
     most: int | None  # None: any number of inputs
     attributes: Mapping[str, type]
     compulsory: frozenset[str]  # attributes without a default
+    records: Mapping[str, tuple[type, frozenset[str]]]  # keywords that hold several attributes
 
     @staticmethod
     def of(function: Entry, since: int) -> OpEntry:
-        _, *rest = inspect.signature(function, eval_str=True).parameters.values()
+        _, *rest = _parameters(function)
         inputs = [p for p in rest if p.kind is p.POSITIONAL_OR_KEYWORD]
-        words = [p for p in rest if p.kind is p.KEYWORD_ONLY]
+        keywords = [p for p in rest if p.kind is p.KEYWORD_ONLY]
+        records = {p.name: p.annotation for p in keywords if _is_record(p.annotation)}
+        fields = {name: _parameters(each) for name, each in records.items()}
+        words = [each for p in keywords for each in fields.get(p.name, [p])]
         many = any(p.kind is p.VAR_POSITIONAL for p in rest)
         return OpEntry(
             since,
@@ -100,11 +105,18 @@ class OpEntry:
             None if many else len(inputs),
             {p.name: _without_none(p.annotation) for p in words},
             frozenset(p.name for p in words if p.default is p.empty),
+            {
+                name: (each, frozenset(field.name for field in fields[name]))
+                for name, each in records.items()
+            },
         )
 
     def __call__(self, call: Call, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
         self._check(call, inputs, attributes)
-        return self.function(call, *inputs, **attributes)
+        rest, held = dict(attributes), dict[str, Any]()
+        for name, (record, fields) in self.records.items():
+            held[name] = record(**{field: rest.pop(field) for field in fields & rest.keys()})
+        return self.function(call, *inputs, **rest, **held)
 
     def _check(self, call: Call, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> None:
         too_many = self.most is not None and len(inputs) > self.most
@@ -114,6 +126,14 @@ class OpEntry:
             raise call.invalid("lacks an input that it cannot do without")
         if missing := sorted(self.compulsory - attributes.keys()):
             raise call.invalid(f"lacks the attribute '{missing[0]}'")
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function, eval_str=True).parameters.values())
+
+
+def _is_record(annotation: Any) -> bool:
+    return is_dataclass(annotation)
 
 
 def _may_lack(parameter: inspect.Parameter) -> bool:

@@ -32,6 +32,7 @@ from anyshape.frontend.onnx.calls import EMPTY
 from anyshape.frontend.onnx.input_shapes import Form, InputInfo, input_infos, named_shapes
 from anyshape.frontend.onnx.model_file import ModelFile
 from anyshape.frontend.onnx.numbers import StaticInputsError
+from anyshape.frontend.onnx.size_names import require_declared
 from anyshape.frontend.onnx.walk import Progress, Walker, check_known, functions_of
 from anyshape.ir.build import Builder
 from anyshape.ir.literal import WeightStore
@@ -50,7 +51,9 @@ class Naming:
         default_factory=dict[str, Array]
     )  # inputs that are constants
     forms: Mapping[str, Form] = field(default_factory=dict[str, Form])  # of sequences, optionals
-    apart: bool = False  # names of the model mean nothing
+    apart: frozenset[str] = frozenset()  # names of the model that mean nothing
+    overridden: frozenset[str] = frozenset()  # initializers that a call gives
+    strict: bool = False  # sizes that the model declares of other tensors hold too
 
 
 @dataclass(frozen=True)
@@ -88,12 +91,14 @@ class _Importer:
         self.graph = file.proto.graph
         self.naming = naming
         self.progress = progress
-        infos = input_infos(file)
+        infos = input_infos(file, naming.overridden)
         self.given = [each for each in infos if each.name not in naming.values]
         _check_names(naming, infos)
         self.infos = list(_flat(self.given, naming.forms))
         self.shapes, axes = named_shapes(self.infos, naming.axes, naming.sizes, naming.apart)
-        self.builder = Builder(_scope(axes, naming.where), weights or WeightStore())
+        self.builder = Builder(
+            _scope(axes, naming.where), WeightStore() if weights is None else weights
+        )
         self.name = re.sub(r"\W", "_", self.graph.name) or "model"
         self.tracer = Tracer(self.name, self.builder, Tensor, locate=lambda: progress.location)
         self.walker = Walker(self.graph.node, file.opsets, progress)
@@ -104,6 +109,8 @@ class _Importer:
                 self._inputs()
                 self.walker.graph_constants(self.graph)
                 self.walker.run()
+                if self.naming.strict:
+                    require_declared(self.file, self.infos, self.shapes, self.walker.values)
                 results = self._outputs()
         except StaticInputsError as error:
             raise StaticInputNamesError(
@@ -128,7 +135,7 @@ class _Importer:
         return OnnxModel(model, tuple(names), outputs, lengths)
 
     def _inputs(self) -> None:
-        names = [each.name for each in input_infos(self.file)]
+        names = [each.name for each in input_infos(self.file, self.naming.overridden)]
         if len(set(names)) < len(names):
             raise InvalidModelError(self.file.name, "has two inputs of one name", "rename one")
         for name, array in self.naming.values.items():

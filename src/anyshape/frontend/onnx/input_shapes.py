@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,11 +40,24 @@ class InputInfo:
         ]
 
 
-def input_infos(file: ModelFile) -> list[InputInfo]:
-    """The inputs that a call gives: all but those that have an initializer."""
-    constants = {each.name for each in file.proto.graph.initializer}
+def input_infos(file: ModelFile, overridden: Collection[str] = ()) -> list[InputInfo]:
+    """The inputs that a call gives: all but those that have an initializer, and those of them that
+    it gives nevertheless."""
+    constants = {each.name for each in file.proto.graph.initializer} - set(overridden)
     given = [each for each in file.proto.graph.input if each.name not in constants]
     return [_info(file, each) for each in given]
+
+
+FIRST_OVERRIDABLE = 4
+"""The version of the format from which on inputs with an initializer are more than its type."""
+
+
+def overridable_names(file: ModelFile) -> list[str]:
+    """The initializers that are inputs too: a call may give them."""
+    if file.proto.ir_version < FIRST_OVERRIDABLE:
+        return []
+    constants = {each.name for each in file.proto.graph.initializer}
+    return [each.name for each in file.proto.graph.input if each.name in constants]
 
 
 def _info(file: ModelFile, value: Any) -> InputInfo:
@@ -88,10 +101,14 @@ _NO_NAMES = ("", "?")
 
 
 def named_shapes(
-    infos: Sequence[InputInfo], axes: Mapping[str, Any], sizes: Mapping[str, int], apart: bool
+    infos: Sequence[InputInfo],
+    axes: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    apart: Collection[str],
 ) -> tuple[list[Shape], list[Axis]]:
-    """The shapes of inputs, and the axes in them. `sizes` are numbers for names. Kept `apart`,
-    names mean nothing: each of their uses is a size that inference may find to be another."""
+    """The shapes of inputs, and the axes in them. `sizes` are numbers for names. Names that are
+    kept `apart` mean nothing: each of their uses is a size that inference may find to be another.
+    """
     namer = _Namer(_plain_names(infos, axes), sizes, apart)
     shapes = [namer.shape(info, axes.get(info.name)) for info in infos]
     return shapes, list(namer.axes.values())
@@ -101,19 +118,22 @@ def _plain_names(infos: Sequence[InputInfo], axes: Mapping[str, Any]) -> set[Sym
     """The names that stand alone somewhere, so that a call tells their sizes."""
     items = [each for info in infos for each in (*info.shape, *(axes.get(info.name) or ()))]
     texts = [each.name if isinstance(each, Axis) else each for each in items]
-    dims = (_parsed(each) for each in texts if isinstance(each, str))
+    dims = (size_dim(each) for each in texts if isinstance(each, str))
     return {dim.symbol for dim in dims if dim.symbol is not None}
 
 
-def _parsed(text: str) -> Dim:
-    """Names that begin as those of fresh sizes do get another one, which no size of ours has."""
+def size_dim(text: str) -> Dim:
+    """What a `dim_param` stands for. Names that begin as those of fresh sizes do get another one,
+    which no size of ours has."""
     return Dim.of(Symbol(f"dim {text}")) if text.startswith("?") else parsed(text)
 
 
 class _Namer:
     """Gives sizes their dims, and collects the axes."""
 
-    def __init__(self, plain: set[Symbol], sizes: Mapping[str, int], apart: bool) -> None:
+    def __init__(
+        self, plain: set[Symbol], sizes: Mapping[str, int], apart: Collection[str]
+    ) -> None:
         self.plain = plain
         self.sizes = sizes
         self.apart = apart
@@ -140,9 +160,9 @@ class _Namer:
     def _named(self, text: str) -> Dim:
         if text in self.sizes:
             return Dim.of(self.sizes[text])
-        if self.apart:
+        dim = size_dim(text)
+        if any(symbol.name in self.apart for symbol in dim.symbols):
             return HOLE
-        dim = _parsed(text)
         if dim.symbol is None and not dim.symbols <= self.plain:
             dim = Dim.of(Symbol(text))
         for symbol in sorted(dim.symbols, key=str):

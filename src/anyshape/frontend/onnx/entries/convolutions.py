@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TypedDict
+from dataclasses import dataclass, replace
 
 from anyshape.frontend.builder.assemble import pad
 from anyshape.frontend.builder.conv import by_group
@@ -24,15 +23,19 @@ from anyshape.sym import Dim
 Numbers = tuple[int, ...]
 
 
-class ConvWords(TypedDict):
-    """Attributes of a convolution."""
+@dataclass(frozen=True)
+class ConvAttributes:
+    """What all convolutions have."""
 
-    auto_pad: str
-    dilations: Numbers | None
-    group: int
-    kernel_shape: Numbers | None
-    pads: Numbers | None
-    strides: Numbers | None
+    auto_pad: str = "NOTSET"
+    dilations: tuple[int, ...] | None = None
+    group: int = 1
+    kernel_shape: tuple[int, ...] | None = None
+    pads: tuple[int, ...] | None = None
+    strides: tuple[int, ...] | None = None
+
+    def steps_and_gaps(self, rank: int) -> tuple[Numbers, Numbers]:
+        return self.strides or (1,) * rank, self.dilations or (1,) * rank
 
 
 @entry("Conv")
@@ -42,19 +45,14 @@ def conv(
     weight: Tensor,
     bias: Tensor | None = None,
     *,
-    auto_pad: str = "NOTSET",
-    dilations: tuple[int, ...] | None = None,
-    group: int = 1,
-    kernel_shape: tuple[int, ...] | None = None,
-    pads: tuple[int, ...] | None = None,
-    strides: tuple[int, ...] | None = None,
+    given: ConvAttributes,
 ) -> Tensor:
     same_dtype(call, x, weight)
     rank = x.ndim - 2
-    taps = _taps(call, weight, rank, kernel_shape)
-    steps, gaps = strides or (1,) * rank, dilations or (1,) * rank
-    widths = widths_of(call, x, taps, steps, gaps, pads, auto_pad)
-    apart = by_group(widened(weight), group)
+    taps = _taps(call, weight, rank, given.kernel_shape)
+    steps, gaps = given.steps_and_gaps(rank)
+    widths = widths_of(call, x, taps, steps, gaps, given.pads, given.auto_pad)
+    apart = by_group(widened(weight), given.group)
     channels_last = moveaxis(widened(x), 1, -1)
     found = conv_of(channels_last, apart, strides=steps, dilations=gaps, padding=widths)
     found = found if bias is None else found + widened(bias)
@@ -162,33 +160,27 @@ def conv_transpose(
     weight: Tensor,
     bias: Tensor | None = None,
     *,
-    auto_pad: str = "NOTSET",
-    dilations: tuple[int, ...] | None = None,
-    group: int = 1,
-    kernel_shape: tuple[int, ...] | None = None,
+    given: ConvAttributes,
     output_padding: tuple[int, ...] | None = None,
     output_shape: tuple[int, ...] | None = None,
-    pads: tuple[int, ...] | None = None,
-    strides: tuple[int, ...] | None = None,
 ) -> Tensor:
     """The weight is [in, out / groups, taps…]."""
     same_dtype(call, x, weight)
     rank = x.ndim - 2
-    taps = _taps(call, weight, rank, kernel_shape)
-    ones = (1,) * rank
-    steps, gaps, more = strides or ones, dilations or ones, output_padding or (0,) * rank
+    taps = _taps(call, weight, rank, given.kernel_shape)
+    (steps, gaps), more = given.steps_and_gaps(rank), output_padding or (0,) * rank
     if any(len(each) != rank for each in (steps, gaps, more)):
         raise call.invalid(f"has strides, dilations or output_padding for other than {rank} axes")
     axes = [Phases(*axis, 0, 0) for axis in zip(taps, steps, gaps, strict=True)]
     if output_shape is not None:
-        cuts = _cuts_for(call, x, axes, more, output_shape[-rank:], auto_pad)
+        cuts = _cuts_for(call, x, axes, more, output_shape[-rank:], given.auto_pad)
     else:
-        cuts = _cuts(call, axes, more, pads, auto_pad)
+        cuts = _cuts(call, axes, more, given.pads, given.auto_pad)
     phases = [
         replace(axis, padding=low, more=low - high + extra)
         for axis, (low, high), extra in zip(axes, cuts, more, strict=True)
     ]
-    found = transposed(moveaxis(widened(x), 1, -1), widened(weight), phases, group)
+    found = transposed(moveaxis(widened(x), 1, -1), widened(weight), phases, given.group)
     found = found if bias is None else found + widened(bias)
     return cast_to(moveaxis(found, -1, 1), x.dtype)
 

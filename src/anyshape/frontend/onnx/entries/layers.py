@@ -229,11 +229,11 @@ def gemm(
     """alpha * a @ b + beta * c."""
     left = matrix_transpose(a) if transA else a
     right = matrix_transpose(b) if transB else b
-    found = _scaled(call, products.matmul(left, right), alpha)
-    return found if c is None else found + _scaled(call, c, beta)
+    found = scaled(call, products.matmul(left, right), alpha)
+    return found if c is None else found + scaled(call, c, beta)
 
 
-def _scaled(call: Call, x: Tensor, factor: float) -> Tensor:
+def scaled(call: Call, x: Tensor, factor: float) -> Tensor:
     if factor == 1.0:
         return x
     if not x.dtype.is_float and factor != math.floor(factor):

@@ -12,7 +12,7 @@ from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.onnx.calls import Call, entry
 from anyshape.frontend.onnx.dtypes import dtype_of_code
-from anyshape.frontend.onnx.entries.convolutions import ConvWords, conv
+from anyshape.frontend.onnx.entries.convolutions import ConvAttributes, conv
 from anyshape.ir.types import DType, f32, i32, u8
 from anyshape.sym import Dim
 
@@ -150,12 +150,12 @@ def _integer_conv(
     x_zero: Tensor | None,
     weight: Tensor,
     w_zero: Tensor | None,
-    words: ConvWords,
+    given: ConvAttributes,
 ) -> Tensor:
     """[batch, channels, …] in i32. Padding is what stands for 0: the zero point."""
     if w_zero is not None and w_zero.ndim == 1 and w_zero.shape != (1,):
         w_zero = w_zero.reshape((-1, *(1,) * (weight.ndim - 1)))
-    return conv(call, _centered(x, x_zero, False), _centered(weight, w_zero, False), **words)
+    return conv(call, _centered(x, x_zero, False), _centered(weight, w_zero, False), given=given)
 
 
 @entry("ConvInteger", since=10)
@@ -166,18 +166,9 @@ def conv_integer(
     x_zero: Tensor | None = None,
     w_zero: Tensor | None = None,
     *,
-    auto_pad: str = "NOTSET",
-    dilations: tuple[int, ...] | None = None,
-    group: int = 1,
-    kernel_shape: tuple[int, ...] | None = None,
-    pads: tuple[int, ...] | None = None,
-    strides: tuple[int, ...] | None = None,
+    given: ConvAttributes,
 ) -> Tensor:
-    words = ConvWords(
-        auto_pad=auto_pad, dilations=dilations, group=group, kernel_shape=kernel_shape,
-        pads=pads, strides=strides,
-    )  # fmt: skip
-    return _integer_conv(call, x, x_zero, weight, w_zero, words)
+    return _integer_conv(call, x, x_zero, weight, w_zero, given)
 
 
 @entry("QLinearConv", since=10)
@@ -193,20 +184,11 @@ def qlinear_conv(
     y_zero: Tensor,
     bias: Tensor | None = None,
     *,
-    auto_pad: str = "NOTSET",
-    dilations: tuple[int, ...] | None = None,
-    group: int = 1,
-    kernel_shape: tuple[int, ...] | None = None,
-    pads: tuple[int, ...] | None = None,
-    strides: tuple[int, ...] | None = None,
+    given: ConvAttributes,
 ) -> Tensor:
     """The bias has the scale of sums."""
     require_small(call, y_zero.dtype)
-    words = ConvWords(
-        auto_pad=auto_pad, dilations=dilations, group=group, kernel_shape=kernel_shape,
-        pads=pads, strides=strides,
-    )  # fmt: skip
-    whole = _integer_conv(call, x, x_zero, weight, w_zero, words)
+    whole = _integer_conv(call, x, x_zero, weight, w_zero, given)
     ones = (1,) * (x.ndim - 2)
     if bias is not None:
         whole = whole + bias.reshape((-1, *ones))

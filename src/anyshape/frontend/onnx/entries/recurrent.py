@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from anyshape.frontend.builder import elementwise as ew
@@ -77,11 +78,12 @@ _ACTIVATIONS: dict[str, tuple[Callable[..., Tensor], tuple[float, ...]]] = {
 class Numbers:
     """The attributes that all three ops have."""
 
-    activation_alpha: Sequence[float] = ()
-    activation_beta: Sequence[float] = ()
+    activation_alpha: tuple[float, ...] = ()
+    activation_beta: tuple[float, ...] = ()
     activations: tuple[str, ...] = ()
     clip: float = 0.0
     direction: str = "forward"
+    hidden_size: int | None = None  # the weights tell
     layout: int = 0
 
     def directions(self, call: Call) -> tuple[bool, ...]:
@@ -189,61 +191,65 @@ def _seeing(gate: Tensor, weight: Tensor | None, c: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Weights:
-    """Inputs of a node: each has the directions along its first axis."""
+class Kind:
+    """One of the three ops: its gates, the activations that it has if none are given, and what
+    makes a step of a cell and its activations."""
 
+    gates: int
+    activations: tuple[str, ...]
+    step: Callable[[Cell, Sequence[Function]], Step]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A node: weights have the directions along their first axis, an LSTM the peepholes too."""
+
+    call: Call
+    kind: Kind
+    numbers: Numbers
     inner: Tensor
     outer: Tensor
     bias: Tensor | None
+    lengths: Tensor | None
     peepholes: Tensor | None = None
 
-    def cell(self, call: Call, direction: int, gates: int) -> Cell:
-        width = self.outer.shape[2]
+    def __call__(self, x: Tensor, *initial: Tensor | None) -> tuple[Tensor, ...]:
+        """Y[steps, directions, batch, width], then the last state [directions, batch, width]."""
+        swapped = bool(self.numbers.layout)
+        functions = self.numbers.functions(self.call, self.kind.activations)
+        x = moveaxis(x, 0, 1) if swapped else x
+        begins = [self._initial(each, x) for each in initial]
+        values: list[Tensor] = []
+        lasts: list[State] = []
+        for number, reverse in enumerate(self.numbers.directions(self.call)):
+            cell = self._cell(number)
+            state = tuple(each[number] for each in begins)
+            step = self.kind.step(cell, functions[number])
+            last, found = _direction(cell, step, x, state, self.lengths, reverse)
+            values.append(found)
+            lasts.append(last)
+        ends = [stack(parts, axis=0) for parts in zip(*lasts, strict=True)]
+        y = stack(values, axis=1)
+        if not swapped:
+            return (y, *ends)
+        return (moveaxis(y, 2, 0), *(moveaxis(end, 1, 0) for end in ends))
+
+    def _cell(self, direction: int) -> Cell:
+        gates, width = self.kind.gates, self.outer.shape[2]
         rows = Dim.of(gates) * width
         for what, found in (("W", self.inner.shape[1]), ("R", self.outer.shape[1])):
-            why = f"{what} of a {call.op} has a row for each of {gates} gates of {width}"
+            why = f"{what} of a {self.call.op} has a row for each of {gates} gates of {width}"
             active().require(Equal(found, rows), why)
         biases = None if self.bias is None else split(self.bias[direction], 2)
         looks = () if self.peepholes is None else split(self.peepholes[direction], 3)
         pair = None if biases is None else (biases[0], biases[1])
         return Cell(self.inner[direction], self.outer[direction], pair, looks)
 
-
-def _layer(
-    call: Call,
-    x: Tensor,
-    weights: Weights,
-    gates: int,
-    steps: Callable[[Cell, int], Step],
-    lengths: Tensor | None,
-    initial: Sequence[Tensor | None],
-    numbers: Numbers,
-) -> tuple[Tensor, ...]:
-    """Y[steps, directions, batch, width], then the last state [directions, batch, width]."""
-    x = moveaxis(x, 0, 1) if numbers.layout else x
-    begins = [_initial(each, x, weights, numbers, call) for each in initial]
-    values: list[Tensor] = []
-    lasts: list[State] = []
-    for number, reverse in enumerate(numbers.directions(call)):
-        cell = weights.cell(call, number, gates)
-        state = tuple(each[number] for each in begins)
-        last, found = _direction(cell, steps(cell, number), x, state, lengths, reverse)
-        values.append(found)
-        lasts.append(last)
-    ends = [stack(parts, axis=0) for parts in zip(*lasts, strict=True)]
-    y = stack(values, axis=1)
-    if not numbers.layout:
-        return (y, *ends)
-    return (moveaxis(y, 2, 0), *(moveaxis(end, 1, 0) for end in ends))
-
-
-def _initial(
-    given: Tensor | None, x: Tensor, weights: Weights, numbers: Numbers, call: Call
-) -> Tensor:
-    if given is not None:
-        return moveaxis(given, 0, 1) if numbers.layout else given
-    shape = (len(numbers.directions(call)), x.shape[1], weights.outer.shape[2])
-    return zeros(shape, x.dtype)
+    def _initial(self, given: Tensor | None, x: Tensor) -> Tensor:
+        if given is not None:
+            return moveaxis(given, 0, 1) if self.numbers.layout else given
+        shape = (len(self.numbers.directions(self.call)), x.shape[1], self.outer.shape[2])
+        return zeros(shape, x.dtype)
 
 
 def _direction(
@@ -281,22 +287,10 @@ def rnn(
     lengths: Tensor | None = None,
     initial_h: Tensor | None = None,
     *,
-    activation_alpha: tuple[float, ...] = (),
-    activation_beta: tuple[float, ...] = (),
-    activations: tuple[str, ...] = (),
-    clip: float = 0.0,
-    direction: str = "forward",
-    hidden_size: int | None = None,
-    layout: int = 0,
+    numbers: Numbers,
 ) -> tuple[Any, ...]:
-    numbers = Numbers(activation_alpha, activation_beta, activations, clip, direction, layout)
-    functions = numbers.functions(call, ("Tanh",))
-    weights = Weights(weight, recurrence, bias)
-
-    def steps(cell: Cell, number: int) -> Step:
-        return _rnn(cell, functions[number])
-
-    return _layer(call, x, weights, 1, steps, lengths, [initial_h], numbers)
+    kind = Kind(1, ("Tanh",), _rnn)
+    return Layer(call, kind, numbers, weight, recurrence, bias, lengths)(x, initial_h)
 
 
 @entry("GRU", since=7)
@@ -309,23 +303,12 @@ def gru(
     lengths: Tensor | None = None,
     initial_h: Tensor | None = None,
     *,
-    activation_alpha: tuple[float, ...] = (),
-    activation_beta: tuple[float, ...] = (),
-    activations: tuple[str, ...] = (),
-    clip: float = 0.0,
-    direction: str = "forward",
-    hidden_size: int | None = None,
-    layout: int = 0,
+    numbers: Numbers,
     linear_before_reset: int = 0,
 ) -> tuple[Any, ...]:
-    numbers = Numbers(activation_alpha, activation_beta, activations, clip, direction, layout)
-    functions = numbers.functions(call, ("Sigmoid", "Tanh"))
-    weights = Weights(weight, recurrence, bias)
-
-    def steps(cell: Cell, number: int) -> Step:
-        return _gru(cell, functions[number], bool(linear_before_reset))
-
-    return _layer(call, x, weights, 3, steps, lengths, [initial_h], numbers)
+    step = partial(_gru, linear_before_reset=bool(linear_before_reset))
+    kind = Kind(3, ("Sigmoid", "Tanh"), step)
+    return Layer(call, kind, numbers, weight, recurrence, bias, lengths)(x, initial_h)
 
 
 @entry("LSTM", since=7)
@@ -340,20 +323,9 @@ def lstm(
     initial_c: Tensor | None = None,
     peepholes: Tensor | None = None,
     *,
-    activation_alpha: tuple[float, ...] = (),
-    activation_beta: tuple[float, ...] = (),
-    activations: tuple[str, ...] = (),
-    clip: float = 0.0,
-    direction: str = "forward",
-    hidden_size: int | None = None,
+    numbers: Numbers,
     input_forget: int = 0,
-    layout: int = 0,
 ) -> tuple[Any, ...]:
-    numbers = Numbers(activation_alpha, activation_beta, activations, clip, direction, layout)
-    functions = numbers.functions(call, ("Sigmoid", "Tanh", "Tanh"))
-    weights = Weights(weight, recurrence, bias, peepholes)
-
-    def steps(cell: Cell, number: int) -> Step:
-        return _lstm(cell, functions[number], bool(input_forget))
-
-    return _layer(call, x, weights, 4, steps, lengths, [initial_h, initial_c], numbers)
+    kind = Kind(4, ("Sigmoid", "Tanh", "Tanh"), partial(_lstm, input_forget=bool(input_forget)))
+    layer = Layer(call, kind, numbers, weight, recurrence, bias, lengths, peepholes)
+    return layer(x, initial_h, initial_c)
