@@ -16,8 +16,6 @@ from benchmarks.harness.session import Session
 from benchmarks.harness.turns import OURS, Case, Contender, Measured, race
 from benchmarks.workloads import Attention, Dense, DenseBytes, FiveOps, Images, Rows, SegmentSums
 
-from anyshape.execute.target import target_for
-
 # --- products -------------------------------------------------------------------------------------
 
 WEIGHTS = ((512, 512), (768, 768), (768, 3072))
@@ -67,6 +65,8 @@ def byte_products(session: Session, title: str) -> None:
         against(product_label(Dense(*w), n), {"rows": n}, DenseBytes(*w), Dense(*w))
         for w, n in shapes
     ]
+    from anyshape.execute.target import target_for  # noqa: PLC0415  not in every earlier anyshape
+
     limit, rows = BYTES[target_for().tiling.group == 4], list[Row]()
     for one in session.measure(title, cases):
         label, is_wide = one.case.label, one.case.binding["rows"] >= 32

@@ -79,7 +79,7 @@ def measure(engine: str, case: str, elements: int, threads: int) -> float:
 
 def in_process(python: str, *arguments: object) -> float:
     command = [python, str(Path(__file__).resolve()), "--one", json.dumps(arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
     return float(done.stdout)
 
 

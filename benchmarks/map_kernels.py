@@ -18,6 +18,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
+from benchmarks.harness.answers import LIMIT_SECONDS, answer_of
 from numpy.typing import NDArray
 
 import anyshape as ash
@@ -193,19 +194,18 @@ def compare(names: list[str], torch_python: str) -> None:
         [torch_python, "-c", TORCH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert peer.stdin
-    assert peer.stdout
     for name in names:
         function, arrays = workloads()[name]
         compiled = ash.compile(function)
         ours = best(lambda run=compiled, given=arrays: run(*given))
         peer.stdin.write(name + "\n")
         peer.stdin.flush()
-        theirs = float(json.loads(peer.stdout.readline()))
+        theirs = float(json.loads(answer_of(peer)))
         print(
             f"{name:18} {ours * 1e3:8.3f} ms   torch {theirs * 1e3:8.3f} ms   {ours / theirs:5.2f}"
         )
     peer.stdin.close()
-    peer.wait()
+    peer.wait(LIMIT_SECONDS)
 
 
 def main() -> None:

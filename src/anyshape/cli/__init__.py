@@ -3,5 +3,5 @@
 app       the commands and their arguments; errors as messages and exit codes
 models    what MODEL is, and arrays for it
 sizes     sizes as they are written
-measure   timings of `bench`; doctor, opt: what these commands run
+measure   timings of `bench`; peers: of other engines; doctor, opt: what these commands run
 """

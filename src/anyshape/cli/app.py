@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,8 +23,9 @@ from rich.table import Table
 from anyshape.base.errors import AnyshapeError
 from anyshape.cli import doctor as health
 from anyshape.cli import measure, opt
-from anyshape.cli.models import KINDS, Model, arrays_from, model_of
-from anyshape.cli.sizes import given
+from anyshape.cli.models import KINDS, TRUST, Model, arrays_from, model_of
+from anyshape.cli.peers import PEERS, peer
+from anyshape.cli.sizes import Given, between, given, separately
 from anyshape.observe.table import byte_text
 
 app = typer.Typer(
@@ -43,28 +45,50 @@ Shapes = Annotated[
     list[str] | None,
     typer.Option(
         "--shapes",
+        "--axis",
         "--optShapes",
         "-shape",
         help="ranges by axis, batch=1..8,seq=4..160, or shapes by input: x:8x128, x[8,1..128]",
         metavar="SIZES",
     ),
 ]
+MinShapes = Annotated[
+    list[str] | None, typer.Option("--minShapes", help="x:1x4, with --maxShapes", metavar="SIZES")
+]
+MaxShapes = Annotated[
+    list[str] | None, typer.Option("--maxShapes", help="x:8x512", metavar="SIZES")
+]
 Threads = Annotated[int, typer.Option(help="the most that a call may use; 0: all")]
 AsJson = Annotated[bool, typer.Option("--json", help="for programs to read")]
 Seed = Annotated[int, typer.Option(help="of random inputs")]
+Trust = Annotated[
+    bool, typer.Option(TRUST, help="read a .pt2 file, which may run any code of its maker's")
+]
 Files = Annotated[
     list[str] | None,
     typer.Option("--input", "-i", help="NAME=FILE.npy, or FILE.npz", metavar="FILE"),
 ]
 
 
-def _ready(text: str, threads: int) -> Model:
-    """Compiling takes a while; nobody looks at a still terminal."""
+def _ready(text: str, threads: int, trust: bool) -> Model:
+    with _working(f"{text}: reading and compiling"):
+        return model_of(text, threads, trust=trust)
+
+
+def _given(
+    bind: Sequence[str] | None,
+    shapes: Sequence[str] | None,
+    least: Sequence[str] | None,
+    most: Sequence[str] | None,
+) -> Given:
+    likely = given([*(bind or ()), *(shapes or ())])
+    return between(given(least or ()), likely, given(most or ()))
+
+
+def _working(what: str) -> AbstractContextManager[object]:
+    """Nobody likes to look at a still terminal; files and pipes see nothing of it."""
     console = Console(stderr=True)
-    if not console.is_terminal:
-        return model_of(text, threads)
-    with console.status(f"{text}: reading and compiling"):
-        return model_of(text, threads)
+    return console.status(what) if console.is_terminal else nullcontext()
 
 
 def _show(as_json: bool, data: dict[str, Any], print_: Callable[[], object]) -> None:
@@ -79,10 +103,13 @@ def run(
     model: ModelArgument,
     bind: Bind = None,
     shapes: Shapes = None,
+    min_shapes: MinShapes = None,
+    max_shapes: MaxShapes = None,
     files: Files = None,
     output: Annotated[str, typer.Option("--output", "-o", help="results as an .npz")] = "",
     trace: Annotated[str, typer.Option(help="timings of steps, for ui.perfetto.dev")] = "",
     threads: Threads = 0,
+    trust: Trust = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -90,9 +117,9 @@ def run(
 
     Example: anyshape run model.onnx --bind batch=8,seq=128 -o results.npz
     """
-    made = _ready(model, threads)
+    made = _ready(model, threads, trust)
     arrays_given = arrays_from(files or ())
-    binding = made.binding(given([*(bind or ()), *(shapes or ())]))
+    binding = made.binding(_given(bind, shapes, min_shapes, max_shapes))
     arrays = made.arrays(binding, arrays_given, seed)
     results = made.executable(*arrays)
     if trace:
@@ -137,26 +164,32 @@ def bench(
     model: ModelArgument,
     bind: Bind = None,
     shapes: Shapes = None,
+    min_shapes: MinShapes = None,
+    max_shapes: MaxShapes = None,
     n: Annotated[int, typer.Option("--n", "-n", help="bindings, and calls at them", min=1)] = 60,
-    against: Annotated[str, typer.Option(help="other engines: onnxruntime")] = "",
+    against: Annotated[str, typer.Option(help=f"other engines: {', '.join(PEERS)}")] = "",
     threads: Threads = 0,
+    trust: Trust = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Time it: the first call, first calls at a binding, and the others.
 
-    Example: anyshape bench model.onnx --shapes "batch=1..8,seq=4..160" --n 60
+    Example: anyshape bench model.onnx --shapes "batch=1..8,seq=4..160" --n 60 --against onnxruntime
     """
-    made = _ready(model, threads)
-    bindings = measure.bindings_of(made, given([*(bind or ()), *(shapes or ())]), n, seed)
+    made = _ready(model, threads, trust)
+    sizes = _given(bind, shapes, min_shapes, max_shapes)
+    bindings = measure.bindings_of(made, sizes, n, seed)
     inputs = [made.arrays(binding, {}, seed) for binding in bindings]
     executable = made.executable
-    rows = [measure.measured("anyshape", lambda arrays: executable(*arrays), inputs, n)]
+    with _working("anyshape runs"):
+        rows = [measure.measured("anyshape", lambda arrays: executable(*arrays), inputs, n)]
     left_out: dict[str, str] = {}
+    names = [each for each, _ in made.inputs]
     for name in filter(None, against.split(",")):
         try:
-            call = measure.peer(name, model, [each for each, _ in made.inputs], threads)
-            rows.append(measure.measured(name, call, inputs, n))
+            with _working(f"{name} runs"):
+                rows.append(measure.measured(name, peer(name, model, names, threads), inputs, n))
         except Exception as error:  # whatever a peer raises belongs in the report
             left_out[name] = f"{type(error).__name__}: {error}".splitlines()[0]
     data = {
@@ -182,23 +215,35 @@ def _bench_table(
 
 
 @app.command()
-def explain(model: ModelArgument, bind: Bind = None, threads: Threads = 0) -> None:
+def explain(
+    model: ModelArgument,
+    bind: Bind = None,
+    html: Annotated[str, typer.Option(help="a page for a browser; takes several --bind")] = "",
+    threads: Threads = 0,
+    trust: Trust = False,
+) -> None:
     """What was done to it, what was refused, and why; with sizes, also its steps and memory.
 
-    Example: anyshape explain model.onnx --bind batch=8,seq=128
+    Example: anyshape explain model.onnx --bind batch=8,seq=128 --html report.html
     """
-    made = _ready(model, threads)
-    sizes = made.binding(given(bind or ())) if bind else {}
-    print(made.executable.explain(**sizes))
+    made = _ready(model, threads, trust)
+    if not html:
+        sizes = made.binding(given(bind or ())) if bind else {}
+        print(made.executable.explain(**sizes))
+        return
+    bindings = [made.binding(each) for each in separately(bind or ())]
+    with _working(f"{made.name}: measuring and listing kernels"):
+        made.executable.explain_html(html, bindings)
+    print(f"{html}: {byte_text(Path(html).stat().st_size)}")
 
 
 @app.command()
-def inspect(model: ModelArgument, as_json: AsJson = False) -> None:
+def inspect(model: ModelArgument, trust: Trust = False, as_json: AsJson = False) -> None:
     """Its inputs, results and axes.
 
     Example: anyshape inspect model.onnx
     """
-    made = _ready(model, 0)
+    made = _ready(model, 0, trust)
     notes = made.executable.notes
     data = {
         "model": made.name,
@@ -228,12 +273,13 @@ def compile_(
     model: ModelArgument,
     output: Annotated[str, typer.Option("--output", "-o", help="the file to write")] = "",
     threads: Threads = 0,
+    trust: Trust = False,
 ) -> None:
     """Compile it, and save what runs: anyshape.load(...) needs nothing else.
 
     Example: anyshape compile model.onnx -o model.ash
     """
-    made = _ready(model, threads)
+    made = _ready(model, threads, trust)
     path = Path(output or Path(model.partition(":")[2] or model).with_suffix(".ash").name)
     made.saves.save(path)
     print(f"{path}: {byte_text(path.stat().st_size)}")

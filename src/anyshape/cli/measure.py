@@ -76,16 +76,3 @@ def _seconds(call: Call, arrays: Sequence[Array]) -> float:
 def peak_bytes() -> int:
     """The most memory that this process has had resident."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def peer(name: str, path: str, inputs: Sequence[str], threads: int) -> Call:
-    """A call of another engine with the same arrays; `ModuleNotFoundError` if it is not here."""
-    if name != "onnxruntime":
-        raise ModuleNotFoundError(f"'{name}' is no engine of this command: onnxruntime", name=name)
-    import onnxruntime  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  optional
-
-    runtime: Any = onnxruntime
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = threads
-    session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return lambda arrays: session.run(None, dict(zip(inputs, arrays, strict=True)))

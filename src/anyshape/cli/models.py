@@ -15,14 +15,18 @@ from typing import Any, cast
 import numpy as np
 
 from anyshape.api import CompiledModule, Jitted, compile
-from anyshape.base.errors import BindingNamesError, InputError, OptionError
+from anyshape.base.errors import BindingNamesError, InputError, OptionError, UntrustedFileError
 from anyshape.cli.sizes import Given
 from anyshape.execute import Executable
+from anyshape.execute.example_arrays import example_arrays, usual_binding
 from anyshape.ir.graph import Graph
 from anyshape.ir.types import Array, TensorType
 from anyshape.loaded import load
 
 KINDS = "an .onnx, .pt2 or .ash file, or module:function"
+
+TRUST = "--trust"
+"""Says that the file's maker is trusted like that of a program."""
 
 
 @dataclass(frozen=True)
@@ -50,56 +54,46 @@ class Model:
         if unknown := sorted(named.keys() - axes.keys()):
             raise BindingNamesError([], unknown, tuple(axes))
         sizes = {name: size.usual for name, size in named.items()}
-        defaults = {n: next(iter(axis.likely), max(axis.min, 1)) for n, axis in axes.items()}
-        return {**defaults, **sizes}
+        return {**usual_binding(self.executable), **sizes}
 
     def arrays(
         self, binding: Mapping[str, int], files: Mapping[str, Array], seed: int
     ) -> list[Array]:
-        """From files where there are some, else random: floats around 0, integers 0 and 1."""
-        random = np.random.default_rng(seed)
+        """From files where there are some, else random."""
         names = [name for name, _ in self.inputs]
         for name in files.keys() - set(names):
             raise InputError(name, "is no input of the model", f"pass {', '.join(names)}")
-        symbols = {axis.symbol: binding[axis.name] for axis in self.executable.axes}
-        return [
-            files[name] if name in files else _random(random, type_, symbols)
-            for name, type_ in self.inputs
-        ]
+        return example_arrays(self.executable, binding, files, seed)
 
 
-def _random(random: np.random.Generator, type_: TensorType, symbols: Mapping[Any, int]) -> Array:
-    shape = tuple(dim.evaluate(symbols) for dim in type_.shape)
-    if type_.dtype.is_float:
-        return random.standard_normal(shape).astype(type_.dtype.numpy)
-    return random.integers(0, 2, shape).astype(type_.dtype.numpy)
-
-
-def model_of(text: str, threads: int = 0) -> Model:
-    """Reads, compiles or loads it."""
+def model_of(text: str, threads: int = 0, *, trust: bool = False) -> Model:
+    """Reads, compiles or loads it. What runs code of its own while it is read takes `trust`."""
     start = perf_counter()
-    kind, made = _made(text, threads)
+    kind, made = _made(text, threads, trust)
     executable = made if isinstance(made, Executable) else made.executable
     return Model(executable.notes.name, kind, made, executable, perf_counter() - start)
 
 
-def _made(text: str, threads: int) -> tuple[str, Any]:
+def _made(text: str, threads: int, trust: bool) -> tuple[str, Any]:
     suffix = Path(text).suffix
     if suffix == ".ash":
         return "saved executable", load(text, threads=threads)
     if suffix == ".onnx":
         return "ONNX model", compile(text, threads=threads)
     if suffix == ".pt2":
-        return "exported program", _exported(text, threads)
+        return "exported program", _exported(text, threads, trust)
     module, colon, name = text.rpartition(":")
     if colon and module and name.isidentifier():
         return "function", _function(module, name, threads)
     raise OptionError("MODEL", text, KINDS)
 
 
-def _exported(path: str, threads: int) -> CompiledModule:
+def _exported(path: str, threads: int, trust: bool) -> CompiledModule:
+    """`torch.export.load` unpickles, and a pickle may run any code: never without being told."""
     if not os.path.exists(path):
         raise FileNotFoundError(2, "No such file or directory", path)
+    if not trust:
+        raise UntrustedFileError(path, TRUST)
     torch: Any = import_module("torch")
     program: Any = torch.export.load(path)
     return cast(CompiledModule, compile(program, threads=threads))

@@ -4,6 +4,7 @@ batch=8,seq=128                  one size for each axis
 batch=1..8,seq=4..160            ranges; with @, the likely size: 1..32@8
 input:32x3x224x224               the shape of an input, as trtexec has it
 input[1,3,1..8,?]                the same as benchmark_app has it; ? is left open
+--minShapes, --maxShapes         the ends of ranges, by input
 """
 
 from __future__ import annotations
@@ -65,6 +66,41 @@ def given(texts: Iterable[str]) -> Given:
                 items = rest.rstrip("]").split("," if separator == "[" else "x")
                 inputs[name] = tuple(None if i.strip() == "?" else _sizes(i, part) for i in items)
     return Given(axes, inputs)
+
+
+def separately(texts: Iterable[str]) -> list[Given]:
+    """One binding for each time that an axis is given again: `seq=8`, `seq=128` are two."""
+    found: list[list[str]] = []
+    for text in texts:
+        names = given([text]).axes.keys()
+        if not found or names & given(found[-1]).axes.keys():
+            found.append([])
+        found[-1].append(text)
+    return [given(together) for together in found]
+
+
+def between(least: Given, likely: Given, most: Given) -> Given:
+    """Ranges by input, as trtexec has them: `--minShapes`, `--optShapes`, `--maxShapes`."""
+    for name in least.inputs.keys() - most.inputs.keys():
+        raise OptionError("minShapes", name, f"the largest as well: --maxShapes {name}:...")
+    found = dict(likely.inputs)
+    for name, largest in most.inputs.items():
+        nothing = (None,) * len(largest)
+        lows, usual = least.inputs.get(name, nothing), likely.inputs.get(name, nothing)
+        if not len(lows) == len(usual) == len(largest):
+            raise OptionError("maxShapes", name, "as many sizes as the smallest shape has")
+        found[name] = tuple(map(_range, lows, usual, largest))
+    return Given({**likely.axes, **most.axes}, found)
+
+
+def _range(low: Sizes | None, usual: Sizes | None, high: Sizes | None) -> Sizes | None:
+    """What is left open stays so."""
+    if high is None:
+        return None
+    least = 1 if low is None else low.low
+    if least > high.high:
+        raise OptionError("maxShapes", str(high.high), f"at least {least}, as --minShapes says")
+    return Sizes(least, high.high, None if usual is None else usual.usual)
 
 
 def _parts(text: str) -> Iterator[str]:

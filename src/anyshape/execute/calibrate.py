@@ -64,6 +64,11 @@ _KNOWN: dict[tuple[Path, str], MachineCosts] = {}
 _MEASURING = WorkLock()  # threads that measure at the same time would measure each other
 
 
+def known_costs(isa: str) -> MachineCosts | None:
+    """What this process knows of this machine's, without measuring anything."""
+    return next((costs for (_, each), costs in _KNOWN.items() if each == isa), None)
+
+
 def _kept_or_measured(folder: Path, isa: str, compile_graph: CompileGraph) -> MachineCosts:
     with _MEASURING:
         if (folder, isa) not in _KNOWN:

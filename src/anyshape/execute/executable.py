@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, cast, overload
 
@@ -16,20 +16,22 @@ from anyshape.codegen.target import described
 from anyshape.execute.background import BackgroundSpecialization
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.destinations import destinations, filled, unfit
-from anyshape.execute.executor import ExecutableMemory, Executor, Run, StepRun
+from anyshape.execute.executor import ExecutableMemory, Executor, Run, Steps
 from anyshape.execute.input_errors import in_words_of_model
 from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.largest import Largest
 from anyshape.execute.likely import ObservedSizes, likely_sizes
 from anyshape.execute.notes import GraphNotes
+from anyshape.execute.page_data import page_data
 from anyshape.execute.record_graph import executable_record, file_parts
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_torch, is_torch, readable, refuse_masked, shape_of
-from anyshape.execute.tracing import trace_events, write_trace
+from anyshape.execute.tracing import step_events, task_events, write_trace
 from anyshape.execute.value_checks import offence_error
 from anyshape.ir.graph import Graph
 from anyshape.ir.types import TensorType
 from anyshape.observe.explain import Explanation
+from anyshape.observe.page import write_page
 from anyshape.passes import PassReport
 from anyshape.runtime.failures import (
     MemoryRefusedError,
@@ -38,6 +40,7 @@ from anyshape.runtime.failures import (
 )
 from anyshape.runtime.limits import UNLIMITED, Cancellation, RunLimits
 from anyshape.runtime.program import Metrics, trim_process
+from anyshape.runtime.tracing import traced
 from anyshape.saved.container import Blobs, Bytes, write_file
 from anyshape.saved.records import ExecutableRecord
 from anyshape.sym import Axis, BindingPlan
@@ -158,24 +161,29 @@ class Executable(CopiedAsItself):
             return results
         return tuple(result if is_torch(result) else as_torch(result) for result in results)
 
-    def steps(self, *arrays: Any) -> Iterator[StepRun]:
-        """One call, a step at a time, with the values that each step computed.
+    def steps(self, *arrays: Any) -> Steps:
+        """One call, a step at a time, with the values that each step computed. What the generator
+        returns are the results.
 
         for step in executable.steps(x, y):
             print(step.name, step.nanoseconds, [value.mean() for value in step.values])
         """
         given = readable(arrays, self._inputs)
         try:
-            self.checked((yield from self.executor.steps(given)), given)
+            return self.checked((yield from self.executor.steps(given)), given)
         except RuntimeFailure as failure:
             raise self.in_words_of_model(failure, given) from None
 
     def trace(self, path: str | PathLike[str], *arrays: Any) -> None:
-        """Writes a file that ui.perfetto.dev shows: one call, a step at a time, with the time of
-        each step. Calls that are not traced pay nothing for it."""
+        """Makes one call, and writes a file that ui.perfetto.dev shows: which thread did which
+        tasks when. Calls that are not traced pay nothing for it."""
         sizes = self.bindings.solve([shape_of(array) for array in arrays])
         binding = {symbol.name: size for symbol, size in sizes.items()}
-        write_trace(path, trace_events(self.steps(*arrays), binding))
+        if self.capabilities.executor == "native":
+            _, tasks = traced(lambda: self(*arrays))
+            write_trace(path, task_events(tasks, binding))
+        else:
+            write_trace(path, step_events(self.steps(*arrays), binding))
 
     def in_words_of_model(self, failure: RuntimeFailure, arrays: Sequence[object]) -> AnyshapeError:
         if isinstance(failure, MemoryRefusedError):
@@ -316,6 +324,18 @@ class Executable(CopiedAsItself):
             next((described(kernel.target) for kernel in self.kernels), ""),
             groups=self.notes.groups,
         )
+
+    def explain_html(
+        self,
+        path: str | PathLike[str],
+        bindings: Iterable[Mapping[str, int]] = (),
+        *,
+        assembly: bool = True,
+    ) -> None:
+        """Writes a page for a browser, complete in one file: graphs before and after, facts,
+        decisions, and at each binding its plan, memory and a measured call with random arrays.
+        Kernels have their loops with them, and with `assembly` their instructions."""
+        write_page(path, page_data(self, _mappings(bindings), assembly=assembly))
 
     def _has_one_shape(self) -> bool:
         return self.capabilities.specializations and not self.axes

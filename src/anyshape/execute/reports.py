@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from anyshape.observe.table import amount, byte_text, table, time_text
 
@@ -37,6 +38,24 @@ class MemoryReport:
             f"saved by aliases {byte_text(self.aliased)}, in place {byte_text(self.in_place)}; "
             f"results {byte_text(self.outputs)}, weights {byte_text(self.weights)}"
         )
+
+
+class ArenaPart(NamedTuple):
+    """A buffer in the arena: where it lies, and the first and the last step that use it."""
+
+    buffer: int
+    offset: int
+    bytes: int
+    first: int
+    last: int
+
+
+class StepEffort(NamedTuple):
+    """What a step does at a binding: flops of products, other operations, bytes moved."""
+
+    flops: int
+    operations: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,5 +80,14 @@ class PassedOn:
     def as_text(self) -> str:
         return self.executable.as_text()
 
+    def explain_html(
+        self,
+        path: str | PathLike[str],
+        bindings: Iterable[Mapping[str, int]] = (),
+        *,
+        assembly: bool = True,
+    ) -> None:
+        self.executable.explain_html(path, bindings, assembly=assembly)
+
     def explain(self, **axes: int) -> Explanation:
         return self.executable.explain(**axes)

@@ -32,6 +32,14 @@ class Metrics(NamedTuple):
     result_evictions: int = 0
     results: int = 0  # calls whose results are kept
     result_bytes: int = 0
+    valid_elements: int = 0  # of inputs along axes with buckets, as callers passed them
+    padded_elements: int = 0  # of the same inputs as they were computed with
+
+    @property
+    def padding_waste(self) -> float:
+        """The share of the elements that were padding."""
+        padded = self.padded_elements
+        return (padded - self.valid_elements) / padded if padded else 0.0
 
     def as_prometheus(self, executable: str = "") -> str:
         """In Prometheus' text form; `executable` tells several of them apart."""
@@ -59,6 +67,8 @@ class Metrics(NamedTuple):
             _counter("result_evictions", "Calls given up.", self.result_evictions),
             _gauge("results", "Calls that it knows.", self.results),
             _gauge("result_bytes", "Bytes of these results.", self.result_bytes),
+            _counter("valid_elements", "Elements of inputs that were padded.", self.valid_elements),
+            _counter("padded_elements", "The same with padding.", self.padded_elements),
         ]
 
 

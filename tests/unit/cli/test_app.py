@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+import torch
 from onnx import TensorProto, helper
 
-from anyshape.base.errors import OptionError
+from anyshape.base.errors import OptionError, UntrustedFileError
 from anyshape.cli.app import main
-from anyshape.cli.sizes import Sizes, given
+from anyshape.cli.models import model_of
+from anyshape.cli.peers import peer
+from anyshape.cli.sizes import Given, Sizes, between, given
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +39,21 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("cli") / "layer.onnx"
     made = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
     onnx.save(made, path)
+    return str(path)
+
+
+class _Twice(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return 2 * x
+
+
+@pytest.fixture(scope="module")
+def token_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """With the axes that examples name."""
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    tokens (float[batch, seq] x) => (float[batch, seq] y) { y = Softmax <axis = -1> (x) }"""
+    path = tmp_path_factory.mktemp("cli") / "tokens.onnx"
+    onnx.save(onnx.parser.parse_model(text), path)
     return str(path)
 
 
@@ -59,6 +81,17 @@ def test_sizes_as_they_are_written() -> None:
         "seq": Sizes(128, 128),
         "width": Sizes(1, 8),
     }
+
+
+def test_ranges_as_trtexec_has_them() -> None:
+    least, likely, most = (given([text]) for text in ("x:1x4", "x:2x?", "x:8x512"))
+    assert between(least, likely, most).inputs == {"x": (Sizes(1, 8, 2), Sizes(4, 512))}
+    assert between(given([]), given(["batch=3"]), most) == Given(
+        {"batch": Sizes(3, 3)}, {"x": (Sizes(1, 8), Sizes(1, 512))}
+    )
+    for low, high in ((least, given([])), (most, least), (given(["x:1"]), most)):
+        with pytest.raises(OptionError):
+            between(low, given([]), high)
 
 
 @pytest.mark.parametrize("text", ["batch", "batch=", "batch=x", "batch=-1", "x:8xa", "batch=8..1"])
@@ -102,6 +135,14 @@ def test_compile_and_what_is_compiled(
     assert "at this binding" in capsys.readouterr().out
 
 
+def test_explain_as_a_page(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "report.html"
+    several = ["--bind", "batch=3", "--bind", "batch=70"]
+    assert main(["explain", model, *several, "--html", str(page)]) == 0
+    assert capsys.readouterr().out.startswith(f"{page}: ")
+    assert '"binding":{"batch":70}' in page.read_text()
+
+
 def test_bench(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     ranges = ["--shapes", "batch=1..9", "--n", "4"]
     found = told(capsys, "bench", model, *ranges, "--against", "onnxruntime,nothing", "--json")
@@ -110,6 +151,29 @@ def test_bench(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert list(found["left_out"]) == ["nothing"]
     assert main(["bench", model, "--bind", "batch=2", "--n", "2"]) == 0
     assert "at 1 bindings" in capsys.readouterr().out
+
+
+def test_bench_takes_ranges_by_input(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ranges = ["--minShapes", "x:2x4", "--maxShapes", "x:5x4", "-n", "8", "--json"]
+    assert told(capsys, "bench", model, *ranges)["bindings"] == 8
+    found = told(capsys, "run", model, *ranges[:4], "--optShapes", "x:3x4", "--json")
+    assert found["binding"] == {"batch": 3}
+    assert told(capsys, "run", model, "--axis", "batch=1..9@4", "--json")["binding"] == {"batch": 4}
+
+
+def test_engines_that_do_not_read_the_file_are_named(
+    model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = told(capsys, "bench", model, "-n", "1", "--against", "torch", "--json")
+    assert "an .pt2 file" in found["left_out"]["torch"]
+
+
+@pytest.mark.skipif(find_spec("openvino") is None, reason="openvino is not installed")
+def test_openvino_gets_the_same_arrays(model: str) -> None:
+    x = np.linspace(-1, 1, 20, dtype=np.float32).reshape(5, 4)
+    found = peer("openvino", model, ["x"], 1)([x])
+    theirs = peer("onnxruntime", model, ["x"], 1)([x])
+    np.testing.assert_allclose(found[0], theirs[0], rtol=1e-5)
 
 
 def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +208,74 @@ def test_mistakes_are_messages(
     assert "Traceback" not in said
 
 
-def test_help_has_an_example_of_each(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("run", "bench", "explain", "inspect", "compile", "doctor", "opt"):
-        assert main([command, "--help"]) == 0
-        assert f"Example: anyshape {command}" in capsys.readouterr().out
+class _Touches:
+    """Unpickled, it makes a folder: what a malicious file might do."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.folder),)
+
+
+def test_exported_programs_are_read_if_they_are_trusted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "twice.pt2"
+    sizes = {"x": {0: torch.export.Dim("rows")}}
+    exported = torch.export.export(_Twice(), (torch.ones(2, 3),), dynamic_shapes=sizes)
+    torch.export.save(exported, program)
+    x = np.arange(15, dtype=np.float32).reshape(5, 3)
+    np.savez(tmp_path / "in.npz", x=x)
+    out = str(tmp_path / "out.npz")
+    arguments = ["run", str(program), "-i", str(tmp_path / "in.npz"), "-o", out]
+    assert main(arguments) == 1
+    assert "add --trust" in capsys.readouterr().err
+    assert main([*arguments, "--trust"]) == 0
+    np.testing.assert_array_equal(np.load(out)["arr_0"], 2 * x)
+
+
+def test_nothing_of_an_untrusted_file_is_unpickled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.pt2"
+    torch.save(_Touches(tmp_path / "touched"), bad)
+    for command in ("run", "bench", "explain", "inspect", "compile"):
+        assert main([command, str(bad)]) == 1
+        assert "add --trust" in capsys.readouterr().err
+    assert not (tmp_path / "touched").exists()
+
+
+def test_what_an_untrusted_file_is_refused_with(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.pt2"
+    torch.save(_Touches(tmp_path / "touched"), bad)
+    with pytest.raises(UntrustedFileError) as caught:
+        model_of(str(bad))
+    assert str(caught.value) == (
+        f"{bad} is not read: torch unpickles exported programs, and a pickle runs whatever code "
+        "its maker put there\n"
+        "fix: if you trust whoever made the file, add --trust; else ask for the model as an .onnx "
+        "file, which holds no code"
+    )
+
+
+COMMANDS = ("run", "bench", "explain", "inspect", "compile", "doctor", "opt")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_example_of_each_command_runs(
+    command: str,
+    token_model: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert main([command, "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    example = said.partition("Example: anyshape ")[2].partition("╭")[0].partition(" │")[0]
+    assert example.startswith(command)
+    shutil.copy(token_model, tmp_path / "model.onnx")
+    graph = "graph f(x: f32[n]) -> f32[n] {\n  %0 = exp(x) : f32[n]\n  return %0\n}\n"
+    (tmp_path / "graph.txt").write_text(graph)
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(example)) == 0

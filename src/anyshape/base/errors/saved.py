@@ -1,4 +1,4 @@
-"""Saved executables that cannot be written, or must not be loaded."""
+"""Saved executables and other files that cannot be written, or must not be loaded."""
 
 from __future__ import annotations
 
@@ -63,3 +63,20 @@ class SavedMachineError(SavedFileError):
     """Code for another CPU."""
 
     fix = "compile the model that is in the file: anyshape.load(..., recompile=True)"
+
+
+class UntrustedFileError(AnyshapeError):
+    """A file that runs code of its own while it is read, which nobody has vouched for."""
+
+    def __init__(self, file: str, flag: str) -> None:
+        super().__init__(file, flag)
+        self.file = file
+        self.flag = flag
+
+    def message(self) -> str:
+        return joined(
+            f"{self.file} is not read: torch unpickles exported programs, and a pickle runs "
+            "whatever code its maker put there",
+            f"fix: if you trust whoever made the file, add {self.flag}; else ask for the model as "
+            "an .onnx file, which holds no code",
+        )

@@ -36,6 +36,7 @@
 #include "core/pool.h"
 #include "core/runner.h"
 #include "core/stop.h"
+#include "core/task_trace.h"
 #include "core/team.h"
 
 namespace nb = nanobind;
@@ -111,6 +112,26 @@ nb::tuple call_within(const BoundProgram& program, nb::handle inputs,
     const Stop::Limits* given = deadline || cancellation != nullptr ? &limits : nullptr;
     const std::int64_t bytes = read_memory_limit(memory_limit, program.runner->memory_limit());
     return call(program, inputs, given, bytes, out);
+}
+
+// What `call` gives, and a record of each range of tasks that it ran: run, step, its name, worker,
+// first task, last task, begin, end.
+nb::tuple traced(const nb::callable& call) {
+    TaskTrace trace;
+    nb::object result;
+    {
+        const TaskTrace::Scope scope(trace);
+        result = call();
+    }
+    nb::list records;
+    for (std::size_t worker = 0; worker < trace.records().size(); ++worker) {
+        for (const TaskRecord& each : trace.records()[worker]) {
+            const std::string& name = trace.program(each.run).steps()[each.step].name;
+            records.append(nb::make_tuple(each.run, each.step, name, worker, each.first, each.last,
+                                          each.begin, each.end));
+        }
+    }
+    return nb::make_tuple(result, records);
 }
 
 // One step at a time. Holds its inputs and a context of its own until it dies.
@@ -369,6 +390,7 @@ void bind_program(nb::module_& module) {
             return nb::inst_ptr<Stepper>(self)->bytes(self, buffer);
         });
 
+    module.def("traced", &traced, nb::arg("call"));
     module.def("output_pool", [] {
         const PoolMetrics metrics = Pool::process().metrics();
         return nb::make_tuple(metrics.used_bytes, metrics.idle_bytes, metrics.limit_bytes);

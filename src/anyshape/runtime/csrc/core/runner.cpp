@@ -218,13 +218,16 @@ void Run::execute(Stop* stop) {
     begin();
     runner_.runs_.fetch_add(1, std::memory_order_relaxed);
     const IfBusy if_busy = runner_.options_.wait_for_team ? IfBusy::wait : IfBusy::go_alone;
-    use_team_or_go_alone(specialization_->steps, if_busy, stop);
+    TaskTrace* trace = TaskTrace::of_this_thread();
+    if (trace != nullptr) trace->begin(runner_.program_, specialization_->steps, runner_.threads());
+    use_team_or_go_alone(specialization_->steps, if_busy, stop, trace);
     if (stop != nullptr) stop->check_at_end();
 }
 
-void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop) {
+void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop,
+                               TaskTrace* trace) {
     Walk walk(steps, context_->blocks.data(), context_->progress,
-              runner_.program_->description().window, runner_.threads(), stop);
+              runner_.program_->description().window, runner_.threads(), stop, trace);
     if (runner_.threads() > 1 && specialization_->worth_a_team) {
         walk.reset();
         const Team::Job job{

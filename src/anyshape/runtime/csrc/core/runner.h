@@ -28,6 +28,7 @@
 #include "core/specialization.h"
 #include "core/specialization_cache.h"
 #include "core/stop.h"
+#include "core/task_trace.h"
 #include "core/walk.h"
 
 namespace anyshape {
@@ -152,7 +153,8 @@ class Run {
     friend class Runner;
     enum class IfBusy : std::uint8_t { go_alone, wait };
     void solve();
-    void use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop);
+    void use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop,
+                              TaskTrace* trace = nullptr);
 
     Runner& runner_;
     std::unique_ptr<Context> context_;

@@ -42,6 +42,16 @@ void Walk::alone() const noexcept {
 bool Walk::run(const ReadyStep& step, std::int64_t first, std::int64_t last,
                int worker) const noexcept {
     if (step.kernel == nullptr) return true;
+    if (trace_ == nullptr) return run_tasks(step, first, last, worker);
+    const std::int64_t begin = TaskTrace::now();
+    const bool done = run_tasks(step, first, last, worker);
+    const auto number = static_cast<std::size_t>(&step - steps_.data());
+    trace_->add(number, first, last, worker, begin, TaskTrace::now());
+    return done;
+}
+
+bool Walk::run_tasks(const ReadyStep& step, std::int64_t first, std::int64_t last,
+                     int worker) const noexcept {
     if (stop_ == nullptr) {
         step.kernel(blocks_ + step.block, first, last, worker);
         return true;

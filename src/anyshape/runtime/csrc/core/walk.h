@@ -11,9 +11,10 @@
 // those first; then, from their end, those of the others.
 //
 // A walk may be given a Stop. It is then asked before each range and about every millisecond within
-// one; without one, nothing is asked.
+// one; without one, nothing is asked. It may be given a TaskTrace, which is then told of each range.
 //
-// Ownership: a Walk refers to a specialization's steps, a run's blocks, its counters and its Stop.
+// Ownership: a Walk refers to a specialization's steps, a run's blocks, its counters, its Stop and
+// its trace.
 // Thread-safety: the members of a team call together() at the same time, alone() is for one thread.
 // Kernels do not throw, and neither does anything here.
 #pragma once
@@ -24,6 +25,7 @@
 
 #include "core/specialization.h"
 #include "core/stop.h"
+#include "core/task_trace.h"
 
 namespace anyshape {
 
@@ -37,13 +39,15 @@ class Walk {
    public:
     // `progress` has an element for each step; `workers` is how many have a share.
     Walk(std::span<const ReadyStep> steps, const std::int64_t* blocks,
-         std::span<StepProgress> progress, std::size_t window, int workers, Stop* stop) noexcept
+         std::span<StepProgress> progress, std::size_t window, int workers, Stop* stop,
+         TaskTrace* trace = nullptr) noexcept
         : steps_(steps),
           blocks_(blocks),
           progress_(progress),
           window_(window),
           workers_(workers),
-          stop_(stop) {}
+          stop_(stop),
+          trace_(trace) {}
 
     void alone() const noexcept;
 
@@ -59,6 +63,8 @@ class Walk {
     std::uint64_t share_of(const ReadyStep& step, int worker) const noexcept;
     bool run(const ReadyStep& step, std::int64_t first, std::int64_t last,
              int worker) const noexcept;
+    bool run_tasks(const ReadyStep& step, std::int64_t first, std::int64_t last,
+                   int worker) const noexcept;
     bool taken(std::size_t step) const noexcept;
     bool done(std::size_t step) const noexcept;
     bool ready(std::size_t step) const noexcept;
@@ -71,6 +77,7 @@ class Walk {
     std::size_t window_;
     int workers_;
     Stop* stop_;
+    TaskTrace* trace_;
     std::atomic<bool> all_taken_ = false;
 };
 

