@@ -9,6 +9,7 @@ import shutil
 import tempfile
 
 import pytest
+from tests import thinned
 
 os.environ["ANYSHAPE_CALIBRATE"] = "0"
 os.environ["ANYSHAPE_COMPILE_JOBS"] = "1"
@@ -21,10 +22,20 @@ _OWN_CACHE = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The processes that share a run inherit its folder."""
+    """The processes that share a run inherit its folder, and which part of the tests it is."""
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.keyword:
+        os.environ.setdefault(thinned.VARIABLE, thinned.SOME)
     if "ANYSHAPE_CACHE_DIR" not in os.environ:
         config.stash[_OWN_CACHE] = tempfile.mkdtemp(prefix="anyshape-tests-")
         os.environ["ANYSHAPE_CACHE_DIR"] = config.stash[_OWN_CACHE]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Whoever names tests on the command line gets every case of them."""
+    if os.environ.get(thinned.VARIABLE) == thinned.SOME:
+        chosen = list(thinned.kept(items, lambda item: item.nodeid))
+        config.hook.pytest_deselected(items=list(set(items).difference(chosen)))
+        items[:] = chosen
 
 
 def pytest_collection_finish() -> None:
