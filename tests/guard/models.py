@@ -322,6 +322,13 @@ def attention(q: ash.f32["a", 2, "s", 16], k: ash.f32["a", 2, "t", 16], v: ash.f
 
 
 @ash.jit
+def segments(
+    q: ash.f32[2, "s", 16], k: ash.f32[2, "s", 16], v: ash.f32[2, "s", 8], e: ash.i64["a"]
+):
+    return ash.ragged_attention(q, k, v, e)
+
+
+@ash.jit
 def causal(q: ash.f32["a", 2, "s", 64], k: ash.f32["a", 2, "s", 64], v: ash.f32["a", 2, "s", 64]):
     return ash.attention(q, k, v, causal=True)
 
@@ -370,7 +377,7 @@ FAMILIES = {
     "convolution": of(conv_padded, conv_in_place, conv_strided),
     "other convolutions": of(conv_grouped, conv_dynamic, conv_half, conv_volume),
     "depthwise": of(conv_depthwise, conv_depthwise_in_place, conv_depthwise_half),
-    "attention": of(attention, causal, masked),
+    "attention": of(attention, causal, masked, segments),
     "few queries": of(decoding, drafting),
     **dtypes.FAMILIES,
 }

@@ -68,16 +68,18 @@ class SumNames:
 
 @dataclass(slots=True)
 class Sums:
-    """Dims that words hold, by the terms that they have in them."""
+    """Dims that words hold, by the terms that they have in them, with how often they have them."""
 
     words: dict[Dim, int] = field(default_factory=dict[Dim, int])
-    _with_term: dict[Monomial, list[Dim]] = field(default_factory=dict[Monomial, list[Dim]])
+    _with_term: dict[Monomial, list[tuple[Dim, int]]] = field(
+        default_factory=dict[Monomial, list[tuple[Dim, int]]]
+    )
 
     def add(self, dim: Dim, word: int) -> None:
         if dim not in self.words and not dim.is_constant:
             self.words[dim] = word
-            for monomial, _ in dim.terms:
-                self._with_term.setdefault(monomial, []).append(dim)
+            for monomial, coefficient in dim.terms:
+                self._with_term.setdefault(monomial, []).append((dim, coefficient))
 
     def parts(self, dim: Dim) -> list[tuple[Dim, int]]:
         """Dims whose multiples are `dim` together: those that words hold, and single terms."""
@@ -88,7 +90,7 @@ class Sums:
         """The longest sum that is known to contain a term, and that is left in full."""
         monomial, coefficient = term
         known = self._with_term.get(monomial, [])[-_CANDIDATES:]
-        inside = ((part, _multiple(part, monomial, left)) for part in known)
+        inside = ((part, _multiple(part, left[monomial] // once, left)) for part, once in known)
         found = [(part, multiple) for part, multiple in inside if multiple]
         own = Dim.of_terms({monomial: 1}), coefficient
         best = max(found, key=lambda item: len(item[0].terms), default=own)
@@ -97,9 +99,8 @@ class Sums:
         return best
 
 
-def _multiple(part: Dim, monomial: Monomial, left: Mapping[Monomial, int]) -> int:
-    """How many times `part` is contained, with nothing left of its terms; 0 if it is not."""
-    times = left[monomial] // part.coefficient(monomial)
+def _multiple(part: Dim, times: int, left: Mapping[Monomial, int]) -> int:
+    """`times` if `part` is contained so often, with nothing left of its terms; 0 if it is not."""
     return times if all(left.get(m) == c * times for m, c in part.terms) else 0
 
 
