@@ -3,6 +3,7 @@
 from anyshape.api.compile import compile
 from anyshape.api.compiled_module import CompiledModule
 from anyshape.api.jit import Jitted, jit
+from anyshape.api.ragged_module import RaggedModule
 from anyshape.api.session import (
     InferenceSession,
     get_available_providers,
@@ -28,6 +29,7 @@ __all__ = [
     "ModelMetadata",
     "NodeArg",
     "OrtValue",
+    "RaggedModule",
     "RunOptions",
     "SessionOptions",
     "compile",

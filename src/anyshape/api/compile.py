@@ -14,6 +14,7 @@ from anyshape.api.compiled_module import CompiledModule
 from anyshape.api.graph_calls import donated_names, refuse_updates
 from anyshape.api.host_ops import report_host_ops
 from anyshape.api.jit import Jitted
+from anyshape.api.ragged_module import MASK, RaggedModule, ragged_module
 from anyshape.base.errors import OptionError
 from anyshape.base.location import caller_location
 from anyshape.base.options import Options, check_switch
@@ -64,9 +65,27 @@ def compile(
     where: str | Sequence[str] = (),
     consume: bool = False,
     branches: int = BRANCHES,
+    ragged: None = None,
     options: Options | None = None,
     **chosen: Unpack[CompileKeywords],
 ) -> CompiledModule: ...
+
+
+@overload
+def compile(
+    source: torch.nn.Module | torch.export.ExportedProgram | Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    axes: Mapping[str, Any] | None = None,
+    dynamic_shapes: Any = None,
+    names: Mapping[str, str] | None = None,
+    where: str | Sequence[str] = (),
+    ragged: str,
+    mask: str = MASK,
+    options: Options | None = None,
+    **chosen: Unpack[CompileKeywords],
+) -> RaggedModule: ...
 
 
 def compile(
@@ -80,9 +99,11 @@ def compile(
     where: str | Sequence[str] = (),
     consume: bool = False,
     branches: int = BRANCHES,
+    ragged: str | None = None,
+    mask: str = MASK,
     options: Options | None = None,
     **chosen: Unpack[CompileKeywords],
-) -> Executable | CompiledModule:
+) -> Executable | CompiledModule | RaggedModule:
     """An Executable for a graph or a jitted function, a CompiledModule for a PyTorch or ONNX model.
 
     A graph, or a jitted function at the defaults of its static parameters, takes the arrays of
@@ -106,6 +127,10 @@ def compile(
     - `branches`: where the model's code branches on sizes (`if x.shape[0] > 4:`), it is captured
       for each case that its axes allow, up to so many programs, and a call takes that of its
       sizes. With 1 there is only that of the example: other sizes are refused.
+    - `ragged`: the name of the axis along which an encoder's sequences are padded. What is returned
+      takes sequences of any lengths, packed end to end, and computes nothing for padding; `mask` is
+      the input that tells tokens from padding, which it does not take. A model of which that cannot
+      be shown to leave every token's results what they are is refused (`RaggedModelError`).
     - `consume`: the model gives its weights up, so that they are in memory once. It cannot be used
       afterwards; if compiling fails, it is as it was.
 
@@ -147,6 +172,8 @@ def compile(
     check_switch("consume", consume)
     _check_branches(branches)
     facts = stated(where, caller_location())
+    if ragged is not None and (not _is_of_torch(source) or isinstance(source, (Graph, Jitted))):
+        raise OptionError("ragged", ragged, "left out: only a padded torch model becomes ragged")
 
     if isinstance(source, (Graph, Jitted)):
         if consume:
@@ -187,6 +214,9 @@ def compile(
                 model = captured_model(
                     source, *call, where=facts, consume=consume, branches=branches
                 )
+            if ragged is not None:
+                progress.erase()
+                return ragged_module(model, ragged, mask, options, chosen)
             graphs = [program.graph for program in model.programs]
             progress.erase()
             report_host_ops(*graphs, strict=choices.strict, stacklevel=2)

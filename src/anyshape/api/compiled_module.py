@@ -238,6 +238,16 @@ class CompiledModule:
         """The graph as it is run: every `kernel` is one step."""
         return self._executable.as_text()
 
+    def explain_html(
+        self,
+        path: str | PathLike[str],
+        bindings: Iterable[Mapping[str, int]] = (),
+        *,
+        assembly: bool = True,
+    ) -> None:
+        """The same as a page for a browser. See `Executable.explain_html`."""
+        self._executable.explain_html(path, bindings, assembly=assembly)
+
     def explain(self, **axes: int) -> Explanation:
         """What was done and refused, and why; at a binding, also its steps and its memory plan."""
         return self._executable.explain(**axes)

@@ -10,6 +10,7 @@ from anyshape.base.errors import (
     AnyshapeError,
     IndexRangeError,
     ModelAssertionError,
+    OffsetsError,
     UnitRangeError,
     ZeroDivisorError,
 )
@@ -27,6 +28,8 @@ def offence_error(
     if check.kind == "assertion":
         return ModelAssertionError(check.location)
     position = _position(check, flat, sizes)
+    if check.kind in ("offsets", "same_offsets", "empty"):
+        return OffsetsError(check.op, _problem(check, flat, sizes))
     if check.kind == "divisor":
         return ZeroDivisorError(check.op, position, check.location)
     if check.kind == "unit":
@@ -36,6 +39,21 @@ def offence_error(
     return IndexRangeError(
         check.op, element, size, check.axis, position, check.from_end, check.location
     )
+
+
+def _problem(check: ValueCheck, place: int, sizes: Mapping[Symbol, int]) -> str:
+    """Of offsets: the first is compared with 0, others with the one before, then the last with the
+    size of the axis."""
+    if check.kind == "same_offsets":
+        return f"offset {place} is not that of the other input with this ragged axis"
+    if check.kind == "empty":
+        return f"sequence {place} is empty, and its first row is asked for"
+    count = check.shape[0].evaluate(sizes)
+    if place == 0:
+        return "the first offset is not 0"
+    if place == count - 1:
+        return "the last offset is not the number of rows"
+    return f"offset {place} is less than the one before it"
 
 
 def _position(check: ValueCheck, flat: int, sizes: Mapping[Symbol, int]) -> tuple[int, ...]:

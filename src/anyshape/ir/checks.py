@@ -12,9 +12,13 @@ from typing import Literal
 from anyshape.base.location import Location
 from anyshape.ir.types import Shape
 
-CheckKind = Literal["index", "count", "divisor", "unit", "assertion"]
+CheckKind = Literal[
+    "index", "count", "divisor", "unit", "assertion", "offsets", "same_offsets", "empty"
+]
 """Indices along an axis, how many of its first elements are taken, whether a divisor is 0, whether
-an element is not from 0 to 1, or whether what the model asserts does not hold."""
+an element is not from 0 to 1, whether what the model asserts does not hold. Of a ragged axis,
+whether offsets do not ascend from 0 to its size, are not those of another input, or whether a
+sequence is empty whose first row is asked for."""
 
 
 @dataclass(frozen=True, slots=True)

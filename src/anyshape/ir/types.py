@@ -10,18 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast, overload
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
 from anyshape.base.errors import DimError, DTypeError
-from anyshape.sym import HOLE, Dim, DimLike, Prover, Symbol, product
+from anyshape.sym import HOLE, Dim, DimLike, Prover, RaggedAxis, Symbol, product
 
 Array = npt.NDArray[Any]
 Shape = tuple[Dim, ...]
 ShapeItem = DimLike | None
+RaggedItems = tuple[ShapeItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,20 @@ class DType:
             return math.inf
         return int(np.iinfo(self.numpy).max) if self.is_integer else True
 
-    def __getitem__(self, shape: ShapeItem | tuple[ShapeItem, ...]) -> TensorType:
-        items = shape if isinstance(shape, tuple) else (shape,)
-        return TensorType(self, make_shape(items))
+    @overload
+    def __getitem__(self, shape: ShapeItem | tuple[ShapeItem, ...]) -> TensorType: ...
+
+    @overload
+    def __getitem__(self, shape: RaggedAxis | tuple[RaggedAxis, *RaggedItems]) -> RaggedType: ...
+
+    def __getitem__(
+        self, shape: ShapeItem | RaggedAxis | tuple[ShapeItem | RaggedAxis, ...]
+    ) -> TensorType | RaggedType:
+        first, *others = shape if isinstance(shape, tuple) and shape else (shape,)
+        if not isinstance(first, RaggedAxis):
+            return TensorType(self, make_shape(_plain(shape)))
+        packed = make_shape((first.total, *_plain(tuple(others))))
+        return RaggedType(TensorType(self, packed), first)
 
     def __reduce__(self) -> tuple[Callable[[str], DType], tuple[str]]:
         return dtype_named, (self.name,)  # a copy from another process is the same object
@@ -123,6 +135,15 @@ def dtype_of(array: Array, subject: str = "array") -> DType:
 LARGEST_SIZE = 2**63 - 1
 
 _NO_FACTS = Prover()
+
+
+def _plain(shape: object) -> tuple[ShapeItem, ...]:
+    """Sizes among which there is no ragged axis: only the first one may be."""
+    items = cast(tuple[ShapeItem, ...], shape if isinstance(shape, tuple) else (shape,))
+    for item in items:
+        if isinstance(item, RaggedAxis):
+            raise DimError(item.name, "a ragged axis must be the first", "put it first")
+    return items
 
 
 def make_shape(items: tuple[ShapeItem, ...]) -> Shape:
@@ -201,6 +222,18 @@ class TensorType:
         return f"{self.dtype}{shape_text(self.shape)}"
 
     __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True)
+class RaggedType:
+    """What a ragged parameter is declared as: packed values, and the offsets of its sequences."""
+
+    values: TensorType
+    axis: RaggedAxis
+
+    @property
+    def offsets(self) -> TensorType:
+        return TensorType(i64, (self.axis.places,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,18 @@ from anyshape.loop import Kernel
 from anyshape.loop.ir import CACHE_LINE
 from anyshape.lower.params import is_param, uses_of
 from anyshape.ops.dot import DotAttrs
-from anyshape.ops.known import ATTENTION, CONV, GATHER, GROUPED_DOT, SLICE, TAKE_ALONG
+from anyshape.ops.known import (
+    ATTENTION,
+    CONV,
+    GATHER,
+    GROUPED_DOT,
+    RAGGED_ATTENTION,
+    SLICE,
+    TAKE_ALONG,
+)
 from anyshape.ops.parts import PartDotAttrs
-from anyshape.sym import Dim, Symbol, minimum, product
+from anyshape.ops.ragged import OFFSETS
+from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum, product
 
 ZERO = Dim.of(0)
 
@@ -109,7 +118,7 @@ def _node_effort(node: Node) -> Effort:
         return Effort(flops=2 * results * node.operands[0].tensor.shape[1])
     if node.op is CONV:
         return Effort(flops=2 * results * product(node.operands[1].tensor.shape[1:-1]))
-    if node.op is ATTENTION:
+    if node.op in (ATTENTION, RAGGED_ATTENTION):
         return _attention_effort(node)
     if node.op.has(Trait.REDUCTION):
         return Effort(operations=node.operands[0].tensor.size)
@@ -118,8 +127,16 @@ def _node_effort(node: Node) -> Effort:
     return Effort(operations=results * node.op.cost)
 
 
+def usual_length(tokens: Dim, places: Dim) -> Dim:
+    """Of segments that are as long as each other: where they really end is data."""
+    return ceildiv(tokens, maximum(1, places - 1))
+
+
 def _attention_effort(node: Node) -> Effort:
     """Two products, and a softmax of the scores between them."""
     q, k, v = (value.tensor.shape for value in node.operands[:3])
-    scores = product((*q[:-1], k[-2]))
+    keys = k[-2]
+    if node.op is RAGGED_ATTENTION:
+        keys = usual_length(keys, node.operands[OFFSETS].tensor.shape[0])
+    scores = product((*q[:-1], keys))
     return Effort(2 * scores * (q[-1] + v[-1]), scores * (EXP + 4))

@@ -22,6 +22,7 @@ from tests.compliance.cases import (
     movement,
     nms,
     parts,
+    ragged,
     random,
     reduce,
     scatter,
@@ -36,7 +37,7 @@ from tests.compliance.cases import (
 FAMILIES: tuple[ModuleType, ...] = (
     elementwise, movement, reduce, cumulative, dot, source, late, control, random, compound,
     attention, kernel, indexing, scatter, sort, parts, checks, compact, nms, torch_call, worklist,
-    conv, windows, fourier, search,
+    conv, windows, fourier, search, ragged,
 )  # fmt: skip
 
 CASES: list[Case] = [case for family in FAMILIES for case in family.CASES.cases]

@@ -68,12 +68,12 @@ def attention_kernel(
 ) -> Kernel:
     """The kernel of a region that has the form of the plan."""
     state = State.of(plan, plan.most_queries)
-    tiles = _Tiles(Parts(plan, inputs, outputs, FactScope.of(facts), state))
+    tiles = Tiles(Parts(plan, inputs, outputs, FactScope.of(facts), state))
     buffers = (*inputs, *outputs)
     return Kernel(buffers, sizes, TASK, plan.tasks, tiles.body(), facts, tiles.scratch)
 
 
-class _Tiles:
+class Tiles:
     """The work of one task, in the order in which it is done."""
 
     def __init__(self, parts: Parts) -> None:
@@ -100,14 +100,20 @@ class _Tiles:
         return (*own, *(buffer for scratch in parts for buffer in scratch), *self.copied)
 
     def body(self) -> tuple[Statement, ...]:
+        return (
+            *self.plan.parts_of_task,
+            *((self.hidden.prepare(),) if self.hidden else ()),
+            *((self.checked.prepare(),) if self.checked else ()),
+            *self.work(),
+        )
+
+    def work(self) -> tuple[Statement, ...]:
+        """All that is done for a block of queries."""
         plan = self.plan
         query = plan.first_query + Dim.of(ROW)
         row = self.parts.finish((*plan.head, query, Dim.of(COLUMN)))
         block = (*self.copies, *self._scores(), self._softmax(), self._mix())
         return (
-            *plan.parts_of_task,
-            *((self.hidden.prepare(),) if self.hidden else ()),
-            *((self.checked.prepare(),) if self.checked else ()),
             *self._pack(),
             *(self._sight(self.checked) if self.checked else ()),
             *self._start(),

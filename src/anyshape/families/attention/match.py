@@ -22,7 +22,8 @@ from anyshape.loop import Buffer, Let, Load, Matrix, Scalar, Span, Statement
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Lowering
 from anyshape.ops.attention import ScoreAttrs, masks_and_sink, own_axes, with_all_axes
-from anyshape.ops.known import ATTENTION, PART_ATTENTION
+from anyshape.ops.known import ATTENTION, PART_ATTENTION, RAGGED_ATTENTION
+from anyshape.ops.ragged import RaggedAttentionAttrs
 from anyshape.sym import Answer, Dim, FactScope, Less, LessEqual, Symbol, product
 
 
@@ -35,6 +36,10 @@ class AttentionMatch:
 
     @property
     def attrs(self) -> ScoreAttrs:
+        """How scores are made."""
+        attrs = self.node.attrs
+        if isinstance(attrs, RaggedAttentionAttrs):
+            return attrs.score
         return self.node.attrs_as(ScoreAttrs)
 
     @property
@@ -57,6 +62,8 @@ class AttentionMatch:
     @property
     def masks(self) -> tuple[Value, ...]:
         """In the order in which they are applied."""
+        if self.node.op is RAGGED_ATTENTION:
+            return ()
         return masks_and_sink(self.node.operands, self.attrs)[0]
 
     @property
@@ -82,7 +89,7 @@ class AttentionMatch:
 
 def attention_match(body: Body) -> AttentionMatch | Refusal:
     """The attention that a body computes, or why it does not."""
-    found = only_loop(body, {ATTENTION, PART_ATTENTION}, "attention")
+    found = only_loop(body, {ATTENTION, PART_ATTENTION, RAGGED_ATTENTION}, "attention")
     return found if isinstance(found, Refusal) else AttentionMatch(*found)
 
 

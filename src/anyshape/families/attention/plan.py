@@ -177,7 +177,8 @@ class AttentionPlan:
     @property
     def sees_all(self) -> bool:
         """Whether every task sees all keys."""
-        return self.most_origin == 0 and self.least_limit == self.keys
+        from_first = 0 in (self.most_origin, self.sight_origin)
+        return from_first and self.keys in (self.least_limit, self.sight_end)
 
     @property
     def is_checked(self) -> bool:
@@ -193,19 +194,19 @@ class AttentionPlan:
     @property
     def limit(self) -> Dim:
         """The key after the last one that this task looks at."""
-        if not self.skips or self.last is None:
+        if not self.skips or self.sight_end == self.keys:
             return self.keys
         return Dim.of(LIMIT) if self.is_checked else self.sight_end
 
     @property
     def origin(self) -> Dim:
         """The first key that this task looks at."""
-        return Dim.of(0) if not self.skips or self.low is None else Dim.of(ORIGIN)
+        return Dim.of(0) if not self.skips or self.sight_origin == 0 else Dim.of(ORIGIN)
 
     @property
     def bound_origin(self) -> tuple[Bind, ...]:
         """As an index of its own: proofs need no more of it than that it is one."""
-        if not self.skips or self.low is None or self.is_checked:
+        if not self.skips or self.sight_origin == 0 or self.is_checked:
             return ()
         return (Bind(ORIGIN, Number(self.sight_origin), self.keys + 1),)
 

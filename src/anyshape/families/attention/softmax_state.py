@@ -241,8 +241,8 @@ class Parts:
 
         Without keys there is nothing to add up, which is 0 by any definition.
         """
-        one = self.number(1)
-        if self.plan.form.node.attrs_as(AttentionAttrs).unseen == "zeros":
+        one, attrs = self.number(1), self.plan.form.attrs
+        if not isinstance(attrs, AttentionAttrs) or attrs.unseen == "zeros":
             return one
         return Guard((LessEqual(Dim.of(1), self.plan.keys),), self.number(0), one)
 

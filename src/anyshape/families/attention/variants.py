@@ -12,6 +12,7 @@ from anyshape.families.attention.kernel import attention_kernel
 from anyshape.families.attention.key_parts import key_parts_kernel
 from anyshape.families.attention.match import AttentionMatch
 from anyshape.families.attention.plan import AttentionPlan, FewQueriesPlan, KeyPartsPlan
+from anyshape.families.attention.ragged import RaggedPlan, ragged_kernel
 from anyshape.families.attention.sight import most_score_of
 from anyshape.families.family import Job
 from anyshape.lower.effort import EXP, Effort, Variant, region_effort
@@ -47,6 +48,15 @@ def part_variant(match: AttentionMatch, job: Job) -> Variant:
     plan = KeyPartsPlan(match, job.region, job.tiling)
     kernel = key_parts_kernel(plan, job.inputs, job.outputs, job.facts, job.sizes)
     return Variant("parts of keys", kernel, _effort_of_few(plan))
+
+
+def ragged_variant(match: AttentionMatch, job: Job) -> Variant:
+    """The only form of segments. Their lengths are data: they count as if they were all alike."""
+    plan = RaggedPlan(match, job.region, job.tiling)
+    kernel = ragged_kernel(plan, job.inputs, job.outputs, job.facts, job.sizes)
+    scores = plan.batches * plan.heads * plan.queries * plan.usual_keys
+    effort = Effort(2 * scores * (plan.width + plan.value_width), scores * SOFTMAX, _bytes(plan))
+    return Variant("segments", kernel, effort)
 
 
 def _effort_of_tiles(plan: AttentionPlan, lanes: int) -> Effort:

@@ -25,8 +25,9 @@ from anyshape.frontend.builder.jaxtyping_form import (
     tensor_type,
 )
 from anyshape.frontend.builder.pytree import LEAF, Branch, Structure, is_named_tuple, join
+from anyshape.frontend.builder.ragged_value import Ragged
 from anyshape.frontend.builder.suggest import suggestion
-from anyshape.ir.types import DType, TensorType
+from anyshape.ir.types import DType, RaggedType, TensorType
 
 StaticValue = bool | int | float | str | None
 STATIC_TYPES = (bool, int, float, str, type(None))
@@ -147,6 +148,8 @@ class _Reader:
         """The class and the annotated children of a container."""
         if annotation is None:
             return type(None), {}
+        if isinstance(annotation, RaggedType):
+            return Ragged, {"values": annotation.values, "offsets": annotation.offsets}
         if isinstance(annotation, dict):
             return dict, cast(dict[Hashable, object], annotation)
         if isinstance(annotation, (list, tuple)):

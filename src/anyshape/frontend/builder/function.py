@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from anyshape.frontend.builder.annotation import Parameters, StaticValue
+from anyshape.frontend.builder.checks import graph_with_checks
 from anyshape.frontend.builder.convert import ArrayLike, asarray
 from anyshape.frontend.builder.declare import Declarations, entry
 from anyshape.frontend.builder.name_size import with_names
 from anyshape.frontend.builder.pytree import Structure, flatten, unflatten
+from anyshape.frontend.builder.ragged import check_ragged
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import Tracer
 from anyshape.ir.build import Builder
@@ -40,10 +42,11 @@ def trace(
     tracer = Tracer(name, builder, Tensor, axes=start.names)
     arguments = _arguments(tracer, parameters, statics)
     with tracer.active():
+        check_ragged(parameters.structure, arguments)
         leaves, structure = flatten(_call(function, arguments))
         results = [asarray(cast(ArrayLike, leaf)) for leaf in leaves]
     inputs = [path for path, _ in parameters.tensors]
-    graph = builder.graph(name, inputs, tracer.results(results))
+    graph = graph_with_checks(tracer, name, inputs, results)
     return TracedFunction(with_names(graph, tracer), structure)
 
 
