@@ -23,6 +23,7 @@ if _typing.TYPE_CHECKING:
         ModelMetadata,
         NodeArg,
         OrtValue,
+        RaggedModule,
         RunOptions,
         SessionOptions,
         compile,
@@ -32,8 +33,10 @@ if _typing.TYPE_CHECKING:
         set_default_logger_severity,
     )
     from anyshape.base import errors
+    from anyshape.base.errors import AnyshapeError
     from anyshape.base.options import Options
     from anyshape.base.warnings import GradientsWarning, HostOpsWarning
+    from anyshape.dynamic.buckets import learn_buckets
     from anyshape.execute import (
         Executable,
         KernelView,
@@ -139,6 +142,17 @@ if _typing.TYPE_CHECKING:
         topk,
     )
     from anyshape.frontend.builder.pool import avg_pool, max_pool, windows
+    from anyshape.frontend.builder.ragged import (
+        ragged_attention,
+        segment_first,
+        segment_ids,
+        segment_lengths,
+        segment_max,
+        segment_mean,
+        segment_positions,
+        segment_sum,
+    )
+    from anyshape.frontend.builder.ragged_value import Ragged, pack
     from anyshape.frontend.builder.reduce import (
         all,
         any,
@@ -197,9 +211,10 @@ if _typing.TYPE_CHECKING:
     from anyshape.ir.types import bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
     from anyshape.ir.types import bool_ as bool
     from anyshape.runtime.limits import Cancellation
-    from anyshape.sym import Axis
+    from anyshape.sym import Axis, ragged
 
     __all__ = [
+        "AnyshapeError",
         "Axis",
         "Cancellation",
         "CompiledModule",
@@ -219,6 +234,8 @@ if _typing.TYPE_CHECKING:
         "ObservedSizes",
         "Options",
         "OrtValue",
+        "Ragged",
+        "RaggedModule",
         "ResultCache",
         "RunOptions",
         "SessionOptions",
@@ -308,6 +325,7 @@ if _typing.TYPE_CHECKING:
         "kaiser_window",
         "kthvalue",
         "layer_norm",
+        "learn_buckets",
         "left_shift",
         "less",
         "less_equal",
@@ -343,9 +361,12 @@ if _typing.TYPE_CHECKING:
         "ones",
         "ones_like",
         "outer",
+        "pack",
         "pad",
         "power",
         "prod",
+        "ragged",
+        "ragged_attention",
         "random",
         "ravel",
         "reciprocal",
@@ -363,6 +384,13 @@ if _typing.TYPE_CHECKING:
         "scatter",
         "scatter_add",
         "searchsorted",
+        "segment_first",
+        "segment_ids",
+        "segment_lengths",
+        "segment_max",
+        "segment_mean",
+        "segment_positions",
+        "segment_sum",
         "set_default_logger_severity",
         "sign",
         "silu",

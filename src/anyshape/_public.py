@@ -25,6 +25,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
         "ModelMetadata",
         "NodeArg",
         "OrtValue",
+        "RaggedModule",
         "RunOptions",
         "SessionOptions",
         "compile",
@@ -34,11 +35,13 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
         "set_default_logger_severity",
     ),
     "anyshape.base": ("errors",),
+    "anyshape.base.errors": ("AnyshapeError",),
     "anyshape.base.options": ("Options",),
     "anyshape.base.warnings": (
         "GradientsWarning",
         "HostOpsWarning",
     ),
+    "anyshape.dynamic.buckets": ("learn_buckets",),
     "anyshape.execute": (
         "Executable",
         "KernelView",
@@ -168,6 +171,17 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
         "max_pool",
         "windows",
     ),
+    "anyshape.frontend.builder.ragged": (
+        "ragged_attention",
+        "segment_first",
+        "segment_ids",
+        "segment_lengths",
+        "segment_max",
+        "segment_mean",
+        "segment_positions",
+        "segment_sum",
+    ),
+    "anyshape.frontend.builder.ragged_value": ("Ragged", "pack"),
     "anyshape.frontend.builder.reduce": (
         "all",
         "any",
@@ -246,7 +260,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
         "u64",
     ),
     "anyshape.runtime.limits": ("Cancellation",),
-    "anyshape.sym": ("Axis",),
+    "anyshape.sym": ("Axis", "ragged"),
 }
 
 RENAMED: Final[Mapping[str, tuple[str, str]]] = {

@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 from tests.fuzz.donated import check_donated
 from tests.fuzz.dynamic import check_dynamic
+from tests.fuzz.masks import check_masks
 from tests.fuzz.native import check_native, share_in_kernels
 from tests.fuzz.run import Tally, check
 
@@ -57,3 +58,19 @@ def test_random_graphs_whose_sizes_are_born_while_they_run(block: int) -> None:
         check_dynamic(400_000 + seed, tally)
     assert tally["runs"] > 10
     assert tally["MemoryLimitError"] > 3
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_random_graphs_with_padded_axes(block: int) -> None:
+    tally: Counter[str] = Counter()
+    for seed in range(block * 40, block * 40 + 40):
+        check_masks(500_000 + seed, tally)
+    assert tally["padded"] > 40
+    assert tally["masks"] > 20
+
+
+def test_random_graphs_with_buckets_run_natively() -> None:
+    tally: Counter[str] = Counter()
+    for seed in range(5):
+        check_masks(510_000 + seed, tally, native=True)
+    assert tally["padded"] > 4

@@ -23,6 +23,7 @@ from anyshape.base.garbage import young_garbage
 from anyshape.base.options import Options, options_from_environment
 from anyshape.codegen.cache import object_cache
 from anyshape.codegen.target import Generator, Setup, Target
+from anyshape.dynamic.buckets import PaddedGraph, padded_graph
 from anyshape.execute.caching_executor import refuse_effects, with_result_cache
 from anyshape.execute.calibrate import CompileGraph, machine_costs
 from anyshape.execute.capabilities import Capabilities
@@ -35,21 +36,22 @@ from anyshape.execute.likely import with_likely
 from anyshape.execute.link import link, unlinked_program
 from anyshape.execute.native import NATIVE, NativeExecutor
 from anyshape.execute.notes import CompiledNotes, ScheduleNotes
+from anyshape.execute.padding_executor import PaddingExecutor
 from anyshape.execute.reference import REFERENCE, ReferenceExecutor
 from anyshape.execute.regions import plan_graph
 from anyshape.execute.stepwise import STEPWISE, StepwiseExecutor
 from anyshape.execute.target import target_for
 from anyshape.families.lower_graph import lower_graph
 from anyshape.ir.graph import Graph
-from anyshape.ir.inputs import entry_plan
+from anyshape.ir.inputs import entry_plan, tensor_inputs
 from anyshape.ir.types import Array
 from anyshape.observe.debug import DebugPrinter
 from anyshape.observe.progress import ProgressLine
-from anyshape.passes import Passed, pipeline, run_passes
+from anyshape.passes import Passed, PassReport, pipeline, run_passes
 from anyshape.passes.assertions_only import assertions_only
 from anyshape.passes.compute_constants import ComputeConstants
 from anyshape.passes.donation import NOTHING_DONATED, Donation
-from anyshape.passes.infra import Compute
+from anyshape.passes.infra import Compute, PassContext
 from anyshape.passes.native_forms import runs_whole
 from anyshape.passes.pipeline import PIPELINE
 from anyshape.plan.costs import MachineCosts
@@ -91,17 +93,46 @@ def _compiled(
     if choices.executor == "reference":
         executor = _remembering(graph, ReferenceExecutor(graph), choices)
         return Executable(CompiledNotes(graph, graph), executor)
-    passes = pipeline((*options.without, *choices.without))
     progress.say("passes")
+    padded, masked = _with_masks(graph, choices.strict)
+    if padded is not None:
+        executor, passed = _passed(padded.graph, options, choices, frozenset(), progress)
+        executor = _remembering(graph, PaddingExecutor(executor, padded), choices)
+        taken = entry_plan(graph), tensor_inputs(graph)
+        return Executable(
+            CompiledNotes(graph, passed.graph, (*masked, *passed.reports), *taken), executor
+        )
+    executor, passed = _passed(graph, options, choices, donated, progress)
+    executor = _remembering(graph, executor, choices)
+    bindings = binding_plan(passed.graph, _donation(passed))
+    return Executable(CompiledNotes(graph, passed.graph, passed.reports, bindings), executor)
+
+
+def _with_masks(graph: Graph, strict: bool) -> tuple[PaddedGraph | None, tuple[PassReport, ...]]:
+    """The graph for padded arrays, if an axis has buckets."""
+    ctx = PassContext()
+    padded = padded_graph(graph, ctx, strict=strict)
+    if padded is None:
+        return None, ()
+    counts = len(graph.nodes()), len(padded.graph.nodes())
+    return padded, (PassReport("masks", True, *counts, ctx.decisions.take()),)
+
+
+def _passed(
+    graph: Graph,
+    options: Options,
+    choices: CompileOptions,
+    donated: frozenset[int],
+    progress: ProgressLine,
+) -> tuple[Executor, Passed]:
+    """Passes, and what runs the graph that they leave."""
+    passes = pipeline((*options.without, *choices.without))
     observe, compute = DebugPrinter(options.debug).passed, _of_constants(options, choices)
     passed = run_passes(graph, passes, donated, observe=observe, compute=compute)
     if choices.strict:
         refuse_host_nodes(passed.graph)
-    donation = _donation(passed)
-    programs = ProgramCompiler.of(options, choices, donation, progress)
-    executor = _remembering(graph, _executor(passed.graph, programs), choices)
-    bindings = binding_plan(passed.graph, donation)
-    return Executable(CompiledNotes(graph, passed.graph, passed.reports, bindings), executor)
+    programs = ProgramCompiler.of(options, choices, _donation(passed), progress)
+    return _executor(passed.graph, programs), passed
 
 
 def _executor(graph: Graph, programs: ProgramCompiler) -> Executor:
@@ -139,6 +170,8 @@ class ProgramCompiler:
         running = RunOptions(
             _threads(choices.executor, options, choices.threads, target),
             wait_for_team=choices.wait_for_team,
+            cache_entries=options.specializations,
+            cache_bytes=options.specialization_bytes,
             memory_limit=choices.memory_limit,
         )
         load = partial(load_code, perf_map=options.perf_map)

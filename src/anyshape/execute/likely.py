@@ -87,11 +87,4 @@ def with_likely(graph: Graph, likely: Mapping[str, Sequence[int]]) -> Graph:
 
 
 def _liked(axis: Axis, sizes: Sequence[int], origin: Origin) -> Axis:
-    return Axis(
-        axis.name,
-        multiple_of=axis.multiple_of,
-        likely=tuple(sizes),
-        ranges=axis.ranges,
-        broadcasts=axis.broadcasts,
-        likely_from=origin,
-    )
+    return replace(axis, likely=tuple(sizes), likely_from=origin)

@@ -218,14 +218,16 @@ class CompiledNotes:
         graph: Graph,
         reports: Sequence[PassReport] = (),
         bindings: BindingPlan | None = None,
+        inputs: Sequence[tuple[str, TensorType]] | None = None,
     ) -> None:
+        """`bindings` and `inputs` are those of callers, if the graph takes others."""
         self.source = source
         self.graph = graph
         self.name = source.name
         self.checks = source.checks
         self.reports = tuple(reports)
         self.bindings = bindings or entry_plan(graph)
-        self.inputs: Sequence[tuple[str, TensorType]] = tensor_inputs(graph)
+        self.inputs: Sequence[tuple[str, TensorType]] = inputs or tensor_inputs(graph)
         types = source.without_checks().body.result_types
         self.results = tuple(type_ for type_ in types if isinstance(type_, TensorType))
 

@@ -12,15 +12,21 @@ from copy import copy
 from anyshape.execute.notes import ProgramNotes, StepNotes
 from anyshape.execute.reports import (
     CONSTANT,
+    ArenaPart,
     CostReport,
     MemoryReport,
     StepCost,
+    StepEffort,
     StepReport,
     VariantCost,
     step_table,
 )
+from anyshape.ir.node import Node
 from anyshape.ir.types import TensorType
+from anyshape.loop import Kernel
+from anyshape.lower.effort import region_effort
 from anyshape.observe.table import amount
+from anyshape.plan.schedule import StepPlan
 from anyshape.program import AliasStore, ArenaStore, ConstantStore, InputStore, OutputStore
 from anyshape.runtime.program import Placement, StepNumbers
 from anyshape.runtime.program import Specialization as RuntimeSpecialization
@@ -82,6 +88,42 @@ class Specialization:
         """What each step was expected to take, and which way of doing it was chosen."""
         return CostReport(tuple(map(_cost, self._native.steps)))
 
+    def arena_buffers(self) -> tuple[ArenaPart, ...]:
+        """What lies in the arena, where, and from which step to which."""
+        placed = zip(self._native.buffers, self._native.placements, strict=True)
+        return tuple(
+            ArenaPart(number, at.offset, at.bytes, buffer.store.first, buffer.store.last)
+            for number, (buffer, at) in enumerate(placed)
+            if isinstance(buffer.store, ArenaStore)
+        )
+
+    def efforts(self) -> tuple[StepEffort | None, ...]:
+        """What each step does, by the count of its ops; None where that depends on data, where the
+        step does a whole chain, or where the program was loaded from a file."""
+        steps = zip(self._planned(), self.kernels(), strict=True)
+        return tuple(
+            None if step is None or kernel is None else self._effort(step) for step, kernel in steps
+        )
+
+    def nodes(self) -> tuple[Node | None, ...]:
+        """The node of the graph that each step is; None where there is none any more."""
+        return tuple(step.node for step in self._notes.steps)
+
+    def kernels(self) -> tuple[Kernel | None, ...]:
+        """What each step runs; None where it is a chain, which runs those of its members, and where
+        the program was loaded from a file."""
+        steps = zip(self._planned(), self._native.steps, strict=True)
+        return tuple(
+            step.variants[numbers.variant].variant.kernel
+            if step is not None and numbers.variant < len(step.variants)
+            else None
+            for step, numbers in steps
+        )
+
+    def _planned(self) -> Sequence[StepPlan | None]:
+        plan = self._notes.schedule
+        return (None,) * len(self._notes.steps) if plan is None else plan.steps
+
     def as_text(self) -> str:
         """Binding, steps and memory, as a table."""
         threads = "a team of threads" if self.uses_team else "one thread"
@@ -112,6 +154,17 @@ class Specialization:
             tuple(self._location(buffer, placements[buffer]) for buffer in step.reads),
             tuple(self._location(buffer, placements[buffer]) for buffer in step.writes),
         )
+
+    def _effort(self, step: StepPlan) -> StepEffort | None:
+        lowered = step.lowered
+        if lowered.effort is not None:
+            effort = lowered.effort.substitute(dict(lowered.names))
+        else:
+            effort = region_effort(step.node.regions[0], lowered.packed)
+        counts = effort.flops, effort.operations, effort.bytes
+        if not frozenset().union(*(count.symbols for count in counts)) <= self._sizes.keys():
+            return None
+        return StepEffort(*(count.evaluate(self._sizes) for count in counts))
 
     def _type(self, type_: TensorType) -> str:
         sizes = (str(dim.evaluate(self._sizes)) for dim in type_.shape)

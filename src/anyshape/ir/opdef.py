@@ -21,6 +21,7 @@ import numpy as np
 from anyshape.base.errors import OperandError, UnknownOpError
 from anyshape.ir.attrs import A, Attrs
 from anyshape.ir.literal import WeightStore
+from anyshape.ir.mixing import Link, aligned
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.types import Array, DType, Shape, TensorType, Type
 
@@ -97,6 +98,10 @@ class Decompose(Protocol[A_contra]):
     def __call__(self, b: Builder, operands: Sequence[Value], attrs: A_contra, /) -> Value: ...
 
 
+class MixingRule(Protocol[A_contra]):
+    def __call__(self, shapes: Sequence[Shape], attrs: A_contra, /) -> Sequence[Link]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """Operand names; `x?` may be left out (from the right), a last `xs*` repeats."""
@@ -142,6 +147,7 @@ class OpDef(Generic[A]):
     traits: frozenset[Trait] = frozenset()
     neutral: float | None = None  # f(x, neutral) = x; infinite for extrema, of any dtype
     ufunc: np.ufunc | None = None  # of elementwise ops that NumPy has, and can reduce with
+    mixing: MixingRule[A] | None = None  # what it does along axes; None: it sees them whole
     combine: AnyOp | None = None  # the op of two that it puts elements together with
     cost: int = 1  # for each element of the result, in additions; what costs 1 is not worth keeping
     generated: bool = False  # an elementwise primitive that code generation has under its name
@@ -159,6 +165,12 @@ class OpDef(Generic[A]):
 
     def has(self, trait: Trait) -> bool:
         return trait in self.traits
+
+    def links(self, shapes: Sequence[Shape], attrs: A) -> Sequence[Link] | None:
+        """What it does along the axes of operands of these shapes; None if it sees all whole."""
+        if self.mixing is not None:
+            return self.mixing(shapes, attrs)
+        return aligned(shapes) if self.has(Trait.ELEMENTWISE) else None
 
     def neutral_in(self, dtype: DType) -> float | int | bool:
         """The neutral element in a dtype: of extrema the lowest or the highest there is."""

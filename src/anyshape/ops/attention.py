@@ -277,7 +277,7 @@ def part_attention_shape(
 def _part_attention(call: Call[PartAttentionAttrs]) -> Array:
     """By the scores of all keys, which are cut into parts."""
     attrs, dtype = call.attrs, call.result.dtype.numpy
-    q, k, v = (x.reshape(_with_four_axes(x.shape)).astype(dtype) for x in call.args[:3])
+    q, k, v = (x.reshape(with_four_axes(x.shape)).astype(dtype) for x in call.args[:3])
     sharing = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, sharing, 1), np.repeat(v, sharing, 1)
     length = attrs.length.evaluate({})
@@ -286,7 +286,7 @@ def _part_attention(call: Call[PartAttentionAttrs]) -> Array:
     with np.errstate(all="ignore"):
         is_batch = call.args[0].ndim == 3
         masks = [x[:, None] if is_batch and x.ndim == 3 else x for x in call.args[3:]]
-        scores = _scores_of(q, k, masks, attrs)
+        scores = scores_of(q, k, masks, attrs)
         for part in range(shape[0]):
             keys = slice(part * length, (part + 1) * length)
             best = scores[..., keys].max(-1, keepdims=True, initial=-np.inf)
@@ -296,11 +296,11 @@ def _part_attention(call: Call[PartAttentionAttrs]) -> Array:
     return found.reshape(shape)
 
 
-def _with_four_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+def with_four_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(dim.evaluate({}) for dim in with_all_axes(tuple(map(Dim.of, shape))))
 
 
-def _scores_of(q: Array, k: Array, masks: Sequence[Array], attrs: PartAttentionAttrs) -> Array:
+def scores_of(q: Array, k: Array, masks: Sequence[Array], attrs: ScoreAttrs) -> Array:
     """Scaled, capped, masked, and of those in sight or not."""
     scale = 1 / math.sqrt(q.shape[3]) if attrs.scale is None else attrs.scale
     scores = (q * q.dtype.type(scale)) @ np.swapaxes(k, 2, 3)
@@ -313,7 +313,7 @@ def _scores_of(q: Array, k: Array, masks: Sequence[Array], attrs: PartAttentionA
     return np.where(_are_in_sight(scores.shape, attrs), scores, other).astype(q.dtype)
 
 
-def _are_in_sight(shape: tuple[int, ...], attrs: PartAttentionAttrs) -> Array:
+def _are_in_sight(shape: tuple[int, ...], attrs: ScoreAttrs) -> Array:
     queries, keys = shape[2:]
     apart = np.arange(keys) - np.arange(queries)[:, None]
     seen = np.ones_like(apart, np.bool_)

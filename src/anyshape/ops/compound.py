@@ -14,6 +14,7 @@ from typing import Literal
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.build import Builder
 from anyshape.ir.context import ShapeContext
+from anyshape.ir.mixing import Link, Sees, each
 from anyshape.ir.node import Value
 from anyshape.ir.opdef import OpDef, Signature, Trait, register
 from anyshape.ir.types import FLOATS, NUMERIC, Shape
@@ -98,15 +99,23 @@ def _log_softmax(b: Builder, operands: Sequence[Value], attrs: AxisAttrs, /) -> 
     return (shifted - total.apply("log")).cast(x.dtype).value
 
 
+def _softmax_mixing(shapes: Sequence[Shape], attrs: AxisAttrs, /) -> tuple[Link, ...]:
+    axis = attrs.axis
+    return (*each(len(shapes[0]), [axis]), Link((axis,), axis, Sees.FILLED, -math.inf))
+
+
 ROWWISE = frozenset({Trait.ROWWISE})
 
 softmax = register(
-    OpDef("softmax", X, AxisAttrs, FLOAT, axis_shape, decompose=_softmax, traits=ROWWISE, cost=20)
-)
+    OpDef(
+        "softmax", X, AxisAttrs, FLOAT, axis_shape,
+        decompose=_softmax, traits=ROWWISE, mixing=_softmax_mixing, cost=20,
+    )
+)  # fmt: skip
 log_softmax = register(
     OpDef(
         "log_softmax", X, AxisAttrs, FLOAT, axis_shape,
-        decompose=_log_softmax, traits=ROWWISE, cost=20,
+        decompose=_log_softmax, traits=ROWWISE, mixing=_softmax_mixing, cost=20,
     )
 )  # fmt: skip
 
@@ -163,16 +172,22 @@ def _rms_norm(b: Builder, operands: Sequence[Value], attrs: NormAttrs, /) -> Val
     return _scaled(normal, weights).cast(x.dtype).value
 
 
+def _norm_mixing(shapes: Sequence[Shape], attrs: NormAttrs, /) -> tuple[Link, ...]:
+    """Rows are each for themselves; what is normalised over is seen whole."""
+    others = (None,) * (len(shapes) - 1)
+    return tuple(Link((axis, *others), axis) for axis in range(attrs.axis))
+
+
 layer_norm = register(
     OpDef(
         "layer_norm", Signature(("x", "scale?", "bias?")), NormAttrs, FLOAT, norm_shape,
-        decompose=_layer_norm, traits=ROWWISE, cost=8,
+        decompose=_layer_norm, traits=ROWWISE, mixing=_norm_mixing, cost=8,
     )
 )  # fmt: skip
 rms_norm = register(
     OpDef(
         "rms_norm", Signature(("x", "scale?")), NormAttrs, FLOAT, norm_shape,
-        decompose=_rms_norm, traits=ROWWISE, cost=6,
+        decompose=_rms_norm, traits=ROWWISE, mixing=_norm_mixing, cost=6,
     )
 )  # fmt: skip
 
@@ -221,9 +236,18 @@ def _dense(b: Builder, operands: Sequence[Value], attrs: DenseAttrs, /) -> Value
     return ACTIVATIONS[attrs.activation](result).cast(x.dtype).value
 
 
+def _dense_mixing(shapes: Sequence[Shape], attrs: DenseAttrs, /) -> tuple[Link, ...]:
+    last, has_bias = len(shapes[0]) - 1, len(shapes) > 2
+    return (
+        *(Link((axis, None, *[None] * has_bias), axis) for axis in range(last)),
+        Link((last, 0, *[None] * has_bias), None, Sees.FILLED),
+        Link((None, 1, *[0] * has_bias), last),
+    )
+
+
 dense = register(
     OpDef(
         "dense", Signature(("x", "weight", "bias?")), DenseAttrs, FLOAT, dense_shape,
-        decompose=_dense,
+        decompose=_dense, mixing=_dense_mixing,
     )
 )  # fmt: skip

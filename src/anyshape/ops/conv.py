@@ -19,6 +19,7 @@ import numpy as np
 
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
+from anyshape.ir.mixing import Link, Sees
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import NUMERIC, Array, Shape
 from anyshape.ops.elementwise import widened
@@ -94,6 +95,12 @@ def _sum_over_taps(x: Array, weights: Array, attrs: ConvAttrs, shape: Shape) -> 
     return total.reshape((x.shape[0], *sizes, groups * outside))
 
 
+def _conv_mixing(shapes: Sequence[Shape], attrs: ConvAttrs, /) -> tuple[Link, ...]:
+    """`x` is 0 outside of its spatial axes, wherever they end."""
+    spatial = range(1, len(shapes[0]) - 1)
+    return (Link((0, None), 0), *(Link((axis, None), axis, Sees.FILLED) for axis in spatial))
+
+
 conv = register(
     OpDef(
         "conv",
@@ -103,6 +110,7 @@ conv = register(
         conv_shape,
         reference=_conv,
         traits=frozenset({Trait.CONTRACTION}),
+        mixing=_conv_mixing,
         doc="`x` is [batch, spatial…, channels], `weights` are [groups, taps…, in, out].",
     )
 )

@@ -16,6 +16,7 @@ import numpy as np
 
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
+from anyshape.ir.mixing import Link, Sees, each
 from anyshape.ir.opdef import AnyOp, Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import NUMERIC, Array, DType, Shape, f32, f64, wide_of
 from anyshape.ops.elementwise import add, maximum, minimum, mul, ufunc_of, widened
@@ -63,6 +64,13 @@ def cumulative(name: str, combine: AnyOp) -> OpDef[CumulativeAttrs]:
 
         return widened(combined, call)
 
+    def mixing(shapes: Sequence[Shape], attrs: CumulativeAttrs, /) -> tuple[Link, ...]:
+        """Whoever starts from the end starts with neutral elements."""
+        axis, neutral = attrs.axis, combine.neutral
+        assert neutral is not None, f"{combine.name} has no neutral element"
+        sees = Sees.FILLED if attrs.reverse else Sees.BEFORE
+        return (*each(len(shapes[0]), [axis]), Link((axis,), axis, sees, neutral))
+
     return register(
         OpDef(
             name,
@@ -72,6 +80,7 @@ def cumulative(name: str, combine: AnyOp) -> OpDef[CumulativeAttrs]:
             cumulative_shape,
             reference=reference,
             traits=frozenset({Trait.ROWWISE}),
+            mixing=mixing,
             combine=combine,
         )
     )

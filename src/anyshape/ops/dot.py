@@ -14,6 +14,7 @@ import numpy as np
 
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
+from anyshape.ir.mixing import Link, Sees
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import NUMERIC, Array, DType, Shape, i32, i64
 from anyshape.ops.elementwise import add, widened
@@ -87,6 +88,21 @@ def _einsum(
     return lhs, left, rhs, right, [*attrs.batch[0], *free_left, *free_right]
 
 
+def _dot_mixing(shapes: Sequence[Shape], attrs: DotAttrs, /) -> tuple[Link, ...]:
+    """Both sides of a product are filled: 0 times what is no number is none either."""
+    lhs, rhs = (free_axes(len(shape), attrs, side) for side, shape in enumerate(shapes))
+    kept = (
+        *zip(*attrs.batch, strict=True),
+        *((axis, None) for axis in lhs),
+        *((None, axis) for axis in rhs),
+    )
+    contracted = zip(*attrs.contract, strict=True)
+    return (
+        *(Link(axes, result) for result, axes in enumerate(kept)),
+        *(Link(axes, None, Sees.FILLED) for axes in contracted),
+    )
+
+
 dot = register(
     OpDef(
         "dot",
@@ -96,6 +112,7 @@ dot = register(
         dot_shape,
         reference=_dot,
         traits=frozenset({Trait.CONTRACTION}),
+        mixing=_dot_mixing,
         combine=add,
     )
 )

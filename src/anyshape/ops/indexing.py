@@ -15,6 +15,7 @@ import numpy as np
 from anyshape.base.errors import EvaluationError
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
+from anyshape.ir.mixing import Link, Sees
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import INTEGERS, Array, DType, Shape
 from anyshape.ops.movement import AxisAttrs
@@ -52,6 +53,16 @@ def _gather(call: Call[AxisAttrs]) -> Array:
     return np.take(data, checked, axis=call.attrs.axis)
 
 
+def _gather_mixing(shapes: Sequence[Shape], attrs: AxisAttrs, /) -> tuple[Link, ...]:
+    """What is chosen from is seen whole, as an index may be any; an index that is filled is 0."""
+    data, indices = map(len, shapes)
+    kept = (axis for axis in range(data) if axis != attrs.axis)
+    return (
+        *(Link((axis, None), axis if axis < attrs.axis else axis + indices - 1) for axis in kept),
+        *(Link((None, axis), attrs.axis + axis, Sees.FILLED) for axis in range(indices)),
+    )
+
+
 gather = register(
     OpDef(
         "gather",
@@ -60,6 +71,7 @@ gather = register(
         _take_dtype,
         gather_shape,
         reference=_gather,
+        mixing=_gather_mixing,
         traits=frozenset({Trait.INDEXED}),
         doc="Takes slices of `x` along `axis`; the axes of `indices` stand in its place.",
     )
@@ -98,6 +110,14 @@ def _take_along(call: Call[AxisAttrs]) -> Array:
     return data[along(checked, call.attrs.axis)]
 
 
+def _take_along_mixing(shapes: Sequence[Shape], attrs: AxisAttrs, /) -> tuple[Link, ...]:
+    """As with gather; other axes run along, with indices that are filled wherever there are."""
+    return tuple(
+        Link((None if axis == attrs.axis else axis, axis), axis, Sees.FILLED)
+        for axis in range(len(shapes[1]))
+    )
+
+
 take_along = register(
     OpDef(
         "take_along",
@@ -106,6 +126,7 @@ take_along = register(
         _take_dtype,
         take_along_shape,
         reference=_take_along,
+        mixing=_take_along_mixing,
         traits=frozenset({Trait.INDEXED}),
         doc="The element of `x` at each element's own place, its index along `axis` given.",
     )

@@ -16,6 +16,7 @@ from anyshape.ops import (
     late,
     movement,
     parts,
+    ragged,
     random,
     reduce,
     scatter,
@@ -52,6 +53,7 @@ NONZERO: Final = late.nonzero
 PART_ATTENTION: Final = attention.part_attention
 PART_COUNTS: Final = compact.part_counts
 PREFIX: Final = late.prefix
+RAGGED_ATTENTION: Final = ragged.ragged_attention
 RESHAPE: Final = movement.reshape
 SCATTER: Final = scatter.scatter
 SCATTER_ALONG: Final = scatter.scatter_along

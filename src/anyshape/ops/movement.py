@@ -15,6 +15,7 @@ import numpy as np
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.build import Builder
 from anyshape.ir.context import ShapeContext
+from anyshape.ir.mixing import Link, each
 from anyshape.ir.node import Value
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import ALL_DTYPES, Array, Shape, shape_text
@@ -78,6 +79,10 @@ def transpose_shape(
     return (tuple(shapes[0][axis] for axis in attrs.perm),)
 
 
+def _transpose_mixing(shapes: Sequence[Shape], attrs: TransposeAttrs, /) -> tuple[Link, ...]:
+    return tuple(Link((axis,), result) for result, axis in enumerate(attrs.perm))
+
+
 transpose = register(
     OpDef(
         "transpose",
@@ -86,6 +91,7 @@ transpose = register(
         ANY,
         transpose_shape,
         reference=lambda call: np.transpose(call.args[0], call.attrs.perm),
+        mixing=_transpose_mixing,
         traits=INDEXED,
     )
 )
@@ -140,6 +146,7 @@ reverse = register(
         ANY,
         reverse_shape,
         reference=lambda call: np.flip(call.args[0], call.attrs.axes),
+        mixing=lambda shapes, attrs: each(len(shapes[0]), attrs.axes),
         traits=INDEXED,
     )
 )

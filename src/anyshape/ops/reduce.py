@@ -16,7 +16,8 @@ import numpy as np
 
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
-from anyshape.ir.opdef import AnyOp, Call, OpDef, Signature, Trait, register
+from anyshape.ir.mixing import Link, Sees
+from anyshape.ir.opdef import AnyOp, Call, MixingRule, OpDef, Signature, Trait, register
 from anyshape.ir.types import ALL_DTYPES, FLOATS, NUMERIC, Array, DType, Shape, bool_, i64
 from anyshape.ops.elementwise import add, maximum, minimum, mul, ufunc_of, widened
 from anyshape.ops.rules import FixedDType, SameDType
@@ -61,6 +62,25 @@ def arg_reduce_shape(
     return (_drop(shapes[0], (attrs.axis,), attrs.keepdims),)
 
 
+def _reduced_links(
+    shape: Shape, axes: Sequence[int], keepdims: bool, combine: AnyOp
+) -> tuple[Link, ...]:
+    """Axes that are combined take the neutral element; the others are kept."""
+    neutral = combine.neutral
+    assert neutral is not None, f"{combine.name} has no neutral element"
+    kept = [axis for axis in range(len(shape)) if keepdims or axis not in axes]
+    return tuple(
+        Link((axis,), None, Sees.FILLED, neutral)
+        if axis in axes
+        else Link((axis,), kept.index(axis))
+        for axis in range(len(shape))
+    )
+
+
+def reduction_mixing(combine: AnyOp) -> MixingRule[ReduceAttrs]:
+    return lambda shapes, attrs: _reduced_links(shapes[0], attrs.axes, attrs.keepdims, combine)
+
+
 def reduction(name: str, combine: AnyOp, allowed: tuple[DType, ...]) -> OpDef[ReduceAttrs]:
     """Combines the elements along `axes`, starting from the neutral element."""
 
@@ -82,6 +102,7 @@ def reduction(name: str, combine: AnyOp, allowed: tuple[DType, ...]) -> OpDef[Re
             reduce_shape,
             reference=reference,
             traits=frozenset({Trait.REDUCTION}),
+            mixing=reduction_mixing(combine),
             combine=combine,
         )
     )
@@ -94,6 +115,10 @@ def arg_reduction(name: str, combine: AnyOp, function: Callable[..., Any]) -> Op
         found = function(call.args[0], axis=call.attrs.axis, keepdims=call.attrs.keepdims)
         return np.asarray(found, np.int64)
 
+    def mixing(shapes: Sequence[Shape], attrs: ArgReduceAttrs, /) -> tuple[Link, ...]:
+        """Of equal elements the first is found, which is never one that was filled."""
+        return _reduced_links(shapes[0], (attrs.axis,), attrs.keepdims, combine)
+
     return register(
         OpDef(
             name,
@@ -103,6 +128,7 @@ def arg_reduction(name: str, combine: AnyOp, function: Callable[..., Any]) -> Op
             arg_reduce_shape,
             reference=reference,
             traits=frozenset({Trait.REDUCTION}),
+            mixing=mixing,
             combine=combine,
         )
     )

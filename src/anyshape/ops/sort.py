@@ -13,6 +13,7 @@ import numpy as np
 
 from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
+from anyshape.ir.mixing import Link, Sees, each
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
 from anyshape.ir.types import Array, DType, Shape, i64
 from anyshape.sym import Dim, minimum, product
@@ -80,6 +81,20 @@ def _topk(call: Call[TopKAttrs]) -> tuple[Array, ...]:
     return np.take_along_axis(x, first, axis), first
 
 
+def _sort_links(rank: int, axis: int, descending: bool, result: int | None) -> tuple[Link, ...]:
+    """What is filled comes last, behind its equals: sorting keeps their order."""
+    last = -math.inf if descending else math.nan
+    return (*each(rank, [axis]), Link((axis,), result, Sees.FILLED, last))
+
+
+def _sort_mixing(shapes: Sequence[Shape], attrs: SortAttrs, /) -> tuple[Link, ...]:
+    return _sort_links(len(shapes[0]), attrs.axis, attrs.descending, attrs.axis)
+
+
+def _topk_mixing(shapes: Sequence[Shape], attrs: TopKAttrs, /) -> tuple[Link, ...]:
+    return _sort_links(len(shapes[0]), attrs.axis, attrs.largest, None)
+
+
 ALONE = frozenset({Trait.ALONE})
 
 sort = register(
@@ -90,6 +105,7 @@ sort = register(
         _with_places,
         sort_shape,
         reference=_sort,
+        mixing=_sort_mixing,
         traits=ALONE,
         doc="The elements along `axis` in order, and where each of them was.",
     )
@@ -102,6 +118,7 @@ topk = register(
         _with_places,
         topk_shape,
         reference=_topk,
+        mixing=_topk_mixing,
         traits=ALONE,
         doc="The greatest or least elements along `axis` in order, and where each of them was.",
     )

@@ -17,6 +17,7 @@ from anyshape.sym.predicate import (
     NotEqual,
     Predicate,
 )
+from anyshape.sym.ragged import RaggedAxis, ragged
 from anyshape.sym.scope import FactScope
 from anyshape.sym.symbol import Symbol
 from anyshape.sym.text import (
@@ -48,6 +49,7 @@ __all__ = [
     "Origin",
     "Predicate",
     "Prover",
+    "RaggedAxis",
     "Symbol",
     "affine_equal",
     "axis_rule",
@@ -63,6 +65,7 @@ __all__ = [
     "parse_predicate",
     "product",
     "product_equal",
+    "ragged",
     "read_axis",
     "read_dim",
     "read_facts",

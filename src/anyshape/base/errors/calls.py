@@ -94,6 +94,21 @@ class IndexRangeError(AnyshapeError, IndexError):
         )
 
 
+class OffsetsError(AnyshapeError, ValueError):
+    """Offsets of a ragged axis that do not say where its sequences are."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(name, problem)
+        self.name = name
+        self.problem = problem
+
+    def message(self) -> str:
+        return joined(
+            f"input '{self.name}': {self.problem}",
+            "fix: pass offsets that ascend from 0 to the number of rows, as ash.pack makes them",
+        )
+
+
 class ZeroDivisorError(AnyshapeError, ZeroDivisionError):
     """An integer that a call divides by zero."""
 

@@ -186,3 +186,19 @@ class WeightError(AnyshapeError):
             f"weight {self.weight}: {self.problem}",
             "fix: pass the weight store that the graph was printed with",
         )
+
+
+class UnmaskedOpError(AnyshapeError):
+    """Ops that need to see an axis whole, where `strict` allows padded ones only."""
+
+    fix = "compile it without strict: such ops are computed at exact sizes; or drop the buckets"
+
+    def __init__(self, graph: str, ops: Sequence[tuple[str, str]]) -> None:
+        super().__init__(graph, tuple(ops))
+        self.graph = graph
+        self.ops = tuple(ops)
+
+    def message(self) -> str:
+        named = (f"op '{op}' along axis '{axis}'" for op, axis in self.ops)
+        problem = f"'{self.graph}' has buckets, and ops that cannot be masked: {', '.join(named)}"
+        return joined(problem, f"fix: {self.fix}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from anyshape.base.errors.common import AnyshapeError, at, joined
+from anyshape.base.errors.sizes import ShapeError
 from anyshape.base.location import Location
 
 
@@ -46,6 +47,21 @@ def counted(part: str, places: Sequence[str]) -> str:
     known = list(dict.fromkeys(place for place in places if place))
     shown = ", ".join(known[:3]) + (", …" if len(known) > 3 else "")
     return f"  {part} ({len(places)})" + (f" at {shown}" if shown else "")
+
+
+class RaggedModelError(AnyshapeError):
+    """A padded model that cannot be shown to compute the same without padding."""
+
+    def __init__(self, model: str, problem: str, fix: str, location: Location | None = None):
+        super().__init__(model, problem, fix)
+        self.model = model
+        self.problem = problem
+        self.fix = fix
+        self.location = location
+
+    def message(self) -> str:
+        where = f"{self.model} cannot be ragged{at(self.location)}"
+        return joined(f"{where}: {self.problem}", f"fix: {self.fix}")
 
 
 class TraceError(AnyshapeError):
@@ -145,6 +161,26 @@ class ForkedCaptureError(AnyshapeError):
             "this process was forked while another thread captured a torch model, and here torch "
             "is in the middle of that for ever",
             "fix: compile models before forking, or start the process with 'spawn'",
+        )
+
+
+class SizeNameError(ShapeError):
+    """A model gives one name to two sizes, and says so of two tensors."""
+
+    def __init__(self, name: str, first: str, second: str, contradiction: str) -> None:
+        super().__init__(name, first, second, contradiction)
+        self.name = name
+        self.first = first
+        self.second = second
+        self.contradiction = contradiction
+
+    def message(self) -> str:
+        return joined(
+            f"the size '{self.name}' is declared of {self.first} and of {self.second}, "
+            "and cannot be the same for both:",
+            *(f"  {line}" for line in self.contradiction.split("\n") if line[:4] != "fix:"),
+            "fix: give one of them another name in the model, or use a session without "
+            "'anyshape.strict_names', which takes them apart",
         )
 
 

@@ -1,0 +1,144 @@
+"""Axes with buckets: calls are padded and cut back, and nothing else tells that they were."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import anyshape as ash
+from anyshape.execute.padding_executor import PaddingExecutor
+
+SEQ = ash.Axis("seq", min=1, max=512, buckets=[16, 64, 512])
+
+
+@ash.jit(axes=[SEQ])
+def pooled(x: ash.f32["batch", "seq", 8], w: ash.f32[8, 8]) -> Any:
+    h = ash.softmax(x @ w, axis=1)
+    return h, (h * x).sum(1), x.mean((0, 1)), x[:, -1]
+
+
+def with_worst_padding(executable: ash.Executable) -> PaddingExecutor:
+    """Padding of NaN: one that gets anywhere is seen."""
+    executor = executable.executor
+    assert isinstance(executor, PaddingExecutor)
+    executor.allocate = lambda sizes, dtype: np.full(
+        sizes, np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype
+    )
+    return executor
+
+
+@pytest.mark.parametrize("seq", [1, 5, 15, 16, 17, 100])
+@pytest.mark.parametrize("batch", [0, 1, 3])
+def test_results_are_those_of_the_call(batch: int, seq: int) -> None:
+    with_worst_padding(pooled.executable)
+    rng = np.random.default_rng(seq)
+    x = rng.standard_normal((batch, 8, seq), np.float32).transpose(0, 2, 1)
+    w = rng.standard_normal((8, 8), np.float32)
+    if not batch:
+        assert [each.shape for each in pooled(x, w)] == [(0, seq, 8), (0, 8), (8,), (0, 8)]
+        return
+    power = np.exp(x @ w)
+    h = power / power.sum(1, keepdims=True)
+    wanted = h, (h * x).sum(1), x.mean((0, 1)), x[:, -1]
+    for found, want in zip(pooled(x, w), wanted, strict=True):
+        assert found.flags.c_contiguous
+        np.testing.assert_allclose(found, want, 2e-5, 2e-6)
+
+
+def test_waste_is_counted() -> None:
+    @ash.jit(axes=[ash.Axis("n", buckets=[8, 32], max_padding=10)])
+    def total(x: ash.f32["n"]) -> Any:
+        return x.sum()
+
+    assert total.executable.metrics().padding_waste == 0
+    for size in (6, 8, 20, 32, 0):  # 20 is too far from 32, and stays what it is
+        assert total(np.ones(size, np.float32)) == size
+    metrics = total.executable.metrics()
+    assert (metrics.valid_elements, metrics.padded_elements) == (66, 68)
+    assert metrics.padding_waste == 2 / 68
+    assert "anyshape_padded_elements_total 68" in metrics.as_prometheus()
+
+
+def test_the_program_sees_buckets_and_callers_do_not() -> None:
+    executable = pooled.executable
+    executable.trim()
+    pooled(np.ones((2, 9, 8), np.float32), np.eye(8, dtype=np.float32))
+    assert executable.observed() == {"batch": (2,), "seq": (9,)}
+    assert [axis.name for axis in executable.axes] == ["batch", "seq"]
+    found = executable.specialize(batch=2, seq=9)
+    assert found.binding == {"batch": 2, "seq": 16, "seq.valid": 9}
+    text = str(executable.explain())
+    assert "masks" in text
+    assert "each element for itself, no mask is needed" in text
+
+
+def test_sizes_are_refused_in_the_words_of_the_model() -> None:
+    w = np.eye(8, dtype=np.float32)
+    with pytest.raises(ash.errors.AxisRangeError, match="axis 'seq'"):
+        pooled(np.ones((2, 513, 8), np.float32), w)
+    with pytest.raises(ash.errors.DTypeError, match="'x'"):
+        pooled(np.ones((2, 9, 8), np.float64), w)
+
+
+def test_it_is_not_saved(tmp_path: Any) -> None:
+    with pytest.raises(ash.errors.NotSavableError, match="buckets of axis 'seq'"):
+        pooled.executable.save(tmp_path / "pooled")
+
+
+def test_results_are_written_where_the_caller_says() -> None:
+    x, w = np.ones((2, 9, 8), np.float32), np.eye(8, dtype=np.float32)
+    out = [np.empty((2, 9, 8), np.float32), None, None, np.empty((2, 8), np.float32)]
+    results = pooled.executable.run((x, w), out=out)
+    assert results[0] is out[0]
+    np.testing.assert_allclose(out[0], 1 / 9, 1e-5)
+    np.testing.assert_array_equal(out[3], 1)
+
+
+class Encoder(torch.nn.Module):
+    """Tokens to one vector: an embedding, attention over all of them, a norm, and a mean."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = torch.nn.Embedding(50, 16)
+        self.qkv = torch.nn.Linear(16, 48)
+        self.norm = torch.nn.LayerNorm(16)
+        self.conv = torch.nn.Conv1d(16, 16, 3, padding=1)
+
+    def forward(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        x = self.table(tokens)
+        q, k, v = (part.unflatten(2, (2, 8)).transpose(1, 2) for part in self.qkv(x).chunk(3, -1))
+        seen = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        x = self.norm(x + seen.transpose(1, 2).flatten(2))
+        y = self.conv(x.transpose(1, 2)).relu()
+        return x, y.amax(2) + x.mean(1) + x[:, -1]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> tuple[Encoder, Any]:
+    torch.manual_seed(0)
+    model = Encoder().eval()
+    seq = ash.Axis("seq", min=2, max=256, buckets="pow2")
+    tokens = torch.randint(0, 50, (2, 11))
+    return model, ash.compile(model, (tokens,), axes={"tokens": (ash.Axis("batch", min=2), seq)})
+
+
+@pytest.mark.parametrize("seq", [2, 3, 16, 33, 100])
+def test_an_encoder_is_what_torch_computes(encoder: tuple[Encoder, Any], seq: int) -> None:
+    model, compiled = encoder
+    tokens = torch.randint(0, 50, (3, seq))
+    with torch.no_grad():
+        wanted = model(tokens)
+    with_worst_padding(compiled.executable)
+    found = compiled(tokens)
+    for left, right in zip(found, wanted, strict=True):
+        assert isinstance(left, torch.Tensor)
+        torch.testing.assert_close(left, right, rtol=2e-5, atol=2e-5)
+
+
+def test_an_index_out_of_range_is_where_the_caller_put_it(encoder: tuple[Encoder, Any]) -> None:
+    _, compiled = encoder
+    tokens = torch.randint(0, 50, (3, 21))
+    tokens[2, 5] = 50
+    with pytest.raises(ash.errors.IndexRangeError, match=r"\[2, 5\]"):
+        compiled(tokens)
