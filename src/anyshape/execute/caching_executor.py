@@ -8,25 +8,20 @@ holds for every call; here a wrong result would outlive it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from anyshape.base.errors import AnyshapeError, NotSavableError, ResultCacheError
+from anyshape.base.errors import NotSavableError, ResultCacheError
 from anyshape.execute.capabilities import all_nodes
-from anyshape.execute.executor import ExecutableMemory, Executor, Out, Steps
-from anyshape.execute.kernel_view import KernelView
-from anyshape.execute.link import LinkedConstant
+from anyshape.execute.executor import ExecutableMemory, Executor, Out
 from anyshape.execute.result_cache import Digest, ResultCache, ResultCounters, digest_of
-from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy
+from anyshape.execute.wrapper import ExecutorWrapper
 from anyshape.ir.graph import Graph
 from anyshape.ir.inputs import tensor_inputs
 from anyshape.ir.opdef import Trait
-from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array
-from anyshape.observe.explain import KernelSummary
 from anyshape.ops.torch_call import op_name
-from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
 from anyshape.saved.container import Blobs
@@ -45,14 +40,12 @@ def refuse_effects(graph: Graph) -> None:
         raise ResultCacheError(graph.name, {f"op '{op}'": n for op, n in sorted(effects.items())})
 
 
-class CachingExecutor:
+class CachingExecutor(ExecutorWrapper[Executor]):
     """The results of `executor`, computed or remembered."""
 
     def __init__(self, graph: Graph, executor: Executor, cache: ResultCache) -> None:
-        self.executor = executor
+        super().__init__(executor)
         self.cache = cache
-        self.capabilities = executor.capabilities
-        self.threads = executor.threads
         self._dtypes = [type_.dtype.numpy for _, type_ in tensor_inputs(graph)]
         self._counters = ResultCounters()
 
@@ -66,18 +59,13 @@ class CachingExecutor:
         limits.check()
         digest = self._digest(arrays)
         if digest is None:
-            return self._compute(arrays, limits)
+            return self.results_of(arrays, limits)
         found = self.cache.find(self._counters, digest)
         if found is not None and _fits(found, limits):
             return found
-        results = self._compute(arrays, limits)
+        results = self.results_of(arrays, limits)
         self.cache.keep(self._counters, digest, results)
         return results
-
-    def _compute(self, arrays: Sequence[Any], limits: RunLimits) -> tuple[Array, ...]:
-        if limits is UNLIMITED:
-            return self.executor.run(arrays)
-        return self.executor.run_within(arrays, limits)
 
     def _digest(self, arrays: Sequence[Any]) -> Digest | None:
         """None for inputs that the executor will refuse: it knows how to say why."""
@@ -90,9 +78,6 @@ class CachingExecutor:
     def trim(self) -> None:
         self.cache.forget(self._counters)
         self.executor.trim()
-
-    def bindings_seen(self) -> Sequence[Mapping[str, int]]:
-        return self.executor.bindings_seen()
 
     def metrics(self) -> Metrics:
         counted = self._counters
@@ -107,43 +92,8 @@ class CachingExecutor:
     def memory(self) -> ExecutableMemory:
         return self.executor.memory()._replace(results=self._counters.bytes)
 
-    # --- as the executor itself ---------------------------------------------------------------
-
-    def steps(self, arrays: Sequence[Any]) -> Steps:
-        return self.executor.steps(arrays)
-
-    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
-        return self.executor.specialize(sizes)
-
-    def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
-        return self.executor.planned_bytes(sizes)
-
-    def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:
-        return self.executor.beyond_limit(failure)
-
-    def reserve(self, sizes: Mapping[str, int]) -> None:
-        self.executor.reserve(sizes)
-
-    @property
-    def weights(self) -> Mapping[int, int]:
-        return self.executor.weights
-
-    @property
-    def kernels(self) -> tuple[KernelView, ...]:
-        return self.executor.kernels
-
-    def kernel_summary(self) -> KernelSummary:
-        return self.executor.kernel_summary()
-
-    @property
-    def constants(self) -> Sequence[LinkedConstant]:
-        return self.executor.constants
-
     def record(self, name: str, blobs: Blobs) -> NoReturn:
         raise NotSavableError(name, {"a cache of results": 1}, "compile it without result_cache")
-
-    def decisions(self) -> tuple[Decision, ...]:
-        return self.executor.decisions()
 
 
 def _fits(results: Sequence[Array], limits: RunLimits) -> bool:

@@ -13,20 +13,16 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from anyshape.base.errors import AnyshapeError, NotSavableError
+from anyshape.base.errors import NotSavableError
 from anyshape.base.fork_lock import fork_lock
 from anyshape.dynamic.buckets import PaddedCall, PaddedGraph
 from anyshape.dynamic.masks import valid_size
-from anyshape.execute.executor import ExecutableMemory, Executor, Out, Steps
-from anyshape.execute.kernel_view import KernelView
-from anyshape.execute.link import LinkedConstant
+from anyshape.execute.executor import Executor, Out, Steps
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.tensors import as_numpy, shape_of
+from anyshape.execute.wrapper import ExecutorWrapper
 from anyshape.ir.inputs import entry_plan
-from anyshape.ir.rewrite import Decision
 from anyshape.ir.types import Array
-from anyshape.observe.explain import KernelSummary
-from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
 from anyshape.saved.container import Blobs
@@ -37,14 +33,12 @@ MOST_SHAPES: Final = 1024
 Allocate = Callable[[tuple[int, ...], "np.dtype[Any]"], Array]
 
 
-class PaddingExecutor:
+class PaddingExecutor(ExecutorWrapper[Executor]):
     """The results of `executor`, which runs the padded graph."""
 
     def __init__(self, executor: Executor, padded: PaddedGraph) -> None:
-        self.executor = executor
+        super().__init__(executor)
         self.padded = padded
-        self.capabilities = executor.capabilities
-        self.threads = executor.threads
         self.allocate: Allocate = np.zeros  # what padding holds; nothing depends on it
         self._bindings = entry_plan(padded.source)
         self._names = {axis.name: valid_size(axis.symbol).name for axis in padded.axes}
@@ -60,9 +54,7 @@ class PaddingExecutor:
     ) -> tuple[Array, ...]:
         """Results are cut from what the program made, and so never `out`."""
         call = self._call(arrays)
-        given = self._lengthened(arrays, call)
-        unlimited = limits is UNLIMITED
-        results = self.executor.run(given) if unlimited else self.executor.run_within(given, limits)
+        results = self.results_of(self._lengthened(arrays, call), limits)
         self._count(call)
         return tuple(map(_cut, results, call.results))
 
@@ -129,9 +121,6 @@ class PaddingExecutor:
     def reserve(self, sizes: Mapping[str, int]) -> None:
         self.executor.reserve(self._inner(sizes))
 
-    def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:
-        return self.executor.beyond_limit(failure)
-
     def bindings_seen(self) -> Sequence[Mapping[str, int]]:
         return list(map(self._outer, self.executor.bindings_seen()))
 
@@ -144,32 +133,6 @@ class PaddingExecutor:
     def record(self, name: str, blobs: Blobs) -> NoReturn:
         axes = {f"buckets of axis '{axis.name}'": 1 for axis in self.padded.axes}
         raise NotSavableError(name, axes, "compile it without buckets, and pad its arrays yourself")
-
-    # --- as the executor itself ---------------------------------------------------------------
-
-    def trim(self) -> None:
-        self.executor.trim()
-
-    def memory(self) -> ExecutableMemory:
-        return self.executor.memory()
-
-    @property
-    def weights(self) -> Mapping[int, int]:
-        return self.executor.weights
-
-    @property
-    def kernels(self) -> tuple[KernelView, ...]:
-        return self.executor.kernels
-
-    def kernel_summary(self) -> KernelSummary:
-        return self.executor.kernel_summary()
-
-    @property
-    def constants(self) -> Sequence[LinkedConstant]:
-        return self.executor.constants
-
-    def decisions(self) -> tuple[Decision, ...]:
-        return self.executor.decisions()
 
 
 def _cut(result: Array, sizes: tuple[int, ...] | None) -> Array:

@@ -6,20 +6,15 @@ and without overlap. Results are those of the native executor, bit by bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-from anyshape.base.errors import InsufficientMemoryError, MemoryLimitError, NotSavableError
+from anyshape.base.errors import NotSavableError
 from anyshape.execute.capabilities import Capabilities
-from anyshape.execute.executor import ExecutableMemory, Out, RunCounter, Steps
-from anyshape.execute.kernel_view import KernelView
-from anyshape.execute.link import LinkedConstant
+from anyshape.execute.executor import Out, RunCounter
 from anyshape.execute.native import NativeExecutor
-from anyshape.execute.specialization import Specialization
-from anyshape.ir.rewrite import Decision
+from anyshape.execute.wrapper import ExecutorWrapper
 from anyshape.ir.types import Array
-from anyshape.observe.explain import KernelSummary
-from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
 from anyshape.saved.container import Blobs
@@ -27,14 +22,20 @@ from anyshape.saved.container import Blobs
 STEPWISE: Final = Capabilities("stepwise")
 
 
-class StepwiseExecutor:
+class StepwiseExecutor(ExecutorWrapper[NativeExecutor]):
     """The program of a native executor, walked from Python."""
 
     def __init__(self, native: NativeExecutor) -> None:
-        self.capabilities: Final = STEPWISE
-        self.threads: Final = 1
-        self._native = native
+        super().__init__(native)
         self._counter = RunCounter()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return STEPWISE
+
+    @property
+    def threads(self) -> int:
+        return 1
 
     def run(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
         return self.run_within(arrays, UNLIMITED)
@@ -42,62 +43,18 @@ class StepwiseExecutor:
     def run_within(
         self, arrays: Sequence[Any], limits: RunLimits, out: Out | None = None
     ) -> tuple[Array, ...]:
-        program, given = self._native.linked.program, self._native.outputs_in(out)
+        program, given = self.executor.linked.program, self.executor.outputs_in(out)
         stepper = program.stepwise(arrays, limits.memory_limit, given)
         while stepper.next_step is not None:
             stepper.step(limits)
         limits.check()  # where there are no steps
         self._counter.add()
-        return self._native.results(stepper.outputs)
-
-    def steps(self, arrays: Sequence[Any]) -> Steps:
-        return self._native.steps(arrays)
-
-    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
-        return self._native.specialize(sizes)
-
-    def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
-        return self._native.planned_bytes(sizes)
-
-    def beyond_limit(
-        self, failure: MemoryRefusedError
-    ) -> MemoryLimitError | InsufficientMemoryError:
-        return self._native.beyond_limit(failure)
-
-    def reserve(self, sizes: Mapping[str, int]) -> None:
-        self._native.reserve(sizes)
-
-    def trim(self) -> None:
-        self._native.trim()
+        return self.executor.results(stepper.outputs)
 
     def metrics(self) -> Metrics:
-        return self._native.metrics()._replace(runs=self._counter.runs)
-
-    def bindings_seen(self) -> Sequence[Mapping[str, int]]:
-        return self._native.bindings_seen()
-
-    def memory(self) -> ExecutableMemory:
-        return self._native.memory()
-
-    @property
-    def weights(self) -> Mapping[int, int]:
-        return self._native.weights
-
-    @property
-    def kernels(self) -> tuple[KernelView, ...]:
-        return self._native.kernels
-
-    def kernel_summary(self) -> KernelSummary:
-        return self._native.kernel_summary()
-
-    @property
-    def constants(self) -> Sequence[LinkedConstant]:
-        return self._native.constants
+        return self.executor.metrics()._replace(runs=self._counter.runs)
 
     def record(self, name: str, blobs: Blobs) -> NoReturn:
         raise NotSavableError(
             name, {"the stepwise executor": 1}, 'compile it with executor="native"'
         )
-
-    def decisions(self) -> tuple[Decision, ...]:
-        return self._native.decisions()
