@@ -114,7 +114,8 @@ class MaskRules(World):
         return array.reshape(()), array.reshape(())
 
     def _valid(self, mask: Mask) -> Free:
-        return Free(asarray(mask.valid))
+        """Its number at tokens, of its rank: what it meets may have fewer axes."""
+        return Free(asarray(mask.valid).reshape(*(1,) * mask.rank))
 
     def _hides(self, mask: Place, hidden: float) -> bool:
         """Whether keys that are padding have no weight by it; others must keep their scores."""

@@ -158,6 +158,24 @@ def test_the_first_token_of_each_sequence() -> None:
         ragged(input_ids=drawn([3, 0, 2]))
 
 
+class Places(nn.Module):
+    """A table without a batch, which the mask gives one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(LONGEST, WIDTH))
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        return (self.table[: input_ids.shape[1]] * attention_mask[..., None]).sum(1)
+
+
+def test_a_mask_has_axes_that_tokens_lack() -> None:
+    model = Places()
+    ragged, ids = compiled(model), drawn([3, 1, 40])
+    for sequence, row in zip(ids, ragged(input_ids=ids), strict=True):
+        np.testing.assert_allclose(row, alone(model, sequence)[0], rtol=1e-5, atol=1e-5)
+
+
 REFUSED = {
     "it sees padding": (unmasked, tokens),
     "hides padding by -10": (slightly, tokens),
