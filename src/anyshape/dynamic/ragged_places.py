@@ -7,6 +7,7 @@ are no tokens, more is known:
     Free      depends on neither axis: the same value
     Tokens    a row for each token that is no padding
     Rows      one row for each sequence, [batch, ...]
+    Shared    one row that all sequences have, where the padded value repeats it
     Mask      one number where there is a token, another where there is padding
     Count     what counts positions: a multiple of the batch's index and one of the position
     Size      a size of the padded graph, as a number
@@ -42,6 +43,13 @@ class Tokens:
 class Rows:
     tensor: Tensor
     batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Its axis of sequences has one element."""
+
+    tensor: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +90,4 @@ class Size:
     dtype: DType
 
 
-Place = Free | Tokens | Rows | Mask | FlatMask | Count | Size
+Place = Free | Tokens | Rows | Shared | Mask | FlatMask | Count | Size

@@ -10,8 +10,8 @@ import numpy as np
 from anyshape.dynamic.ragged_places import Mask, Place, Rows, Tokens
 from anyshape.dynamic.ragged_rules import TokenRules
 from anyshape.frontend.builder.checks import check_values
-from anyshape.frontend.builder.convert import cast_to
-from anyshape.frontend.builder.movement import broadcast_to, moveaxis
+from anyshape.frontend.builder.convert import asarray, cast_to
+from anyshape.frontend.builder.movement import broadcast_to, gather, moveaxis
 from anyshape.frontend.builder.ragged import (
     segment_first,
     segment_ids,
@@ -24,6 +24,7 @@ from anyshape.ir.checks import ValueCheck
 from anyshape.ir.node import Node
 from anyshape.ops import reduce
 from anyshape.ops.attention import AttentionAttrs
+from anyshape.ops.cumulative import CumulativeAttrs
 from anyshape.ops.movement import SliceAttrs
 from anyshape.ops.ragged import RaggedAttentionAttrs
 from anyshape.ops.reduce import ReduceAttrs
@@ -48,6 +49,23 @@ class SegmentRules(TokenRules):
         ids = self.tracer.value(segment_ids(self.offsets, self.total))
         kept = RaggedAttentionAttrs(attrs.scale, attrs.cap)
         return Tokens(self.tracer.node("ragged_attention", [*values, ids], kept)[0], 0, 2)
+
+    def _running_total(self, node: Node, given: list[Place]) -> Place:
+        """Along a sequence, from its own beginning: whole numbers only, because the total of all
+        tokens, less what came before, would round by what other sequences hold."""
+        (x,), attrs = given, node.attrs_as(CumulativeAttrs)
+        axis, forward = attrs.axis, attrs == CumulativeAttrs(attrs.axis)
+        if isinstance(x, Mask) and x.seq == axis and forward:
+            shape = [self.total if place == axis else 1 for place in range(x.rank)]
+            number = cast_to(self.positions + 1, node.result().tensor.dtype)
+            return Tokens(number.reshape(*shape) * asarray(x.valid), x.batch, axis)
+        if not isinstance(x, Tokens) or x.seq != axis or not forward:
+            return self._rowwise(node, given)
+        if x.tensor.dtype.is_float:
+            raise self.refusal(f"{node.op.name} of floats goes along the axis '{self.seq}'")
+        total = self._same(node, given)
+        starts = gather(self.offsets, segment_ids(self.offsets, self.total))
+        return Tokens(total - gather(total - x.tensor, starts, axis=x.seq), x.batch, x.seq)
 
     def _reduce(self, node: Node, given: list[Place]) -> Place:
         (x,), attrs = given, node.attrs_as(ReduceAttrs)

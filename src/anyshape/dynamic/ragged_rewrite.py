@@ -38,10 +38,11 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import PARAM, Trait, param_index
 from anyshape.ir.types import TensorType, i64
-from anyshape.ops import checks, source
+from anyshape.ops import checks, cumulative, source
 from anyshape.ops.known import (
     ATTENTION,
     BROADCAST,
+    CONCAT,
     DOT,
     GATHER,
     IOTA,
@@ -186,7 +187,7 @@ class _Rewriter(SegmentRules):
                     self._check_length(right - 1, "length")
                 case LessEqual(left, right) if right == seq and left.constant in (0, 1):
                     pass
-                case Broadcastable(left, right) if right == seq and (most := _most(left, seq)):
+                case Broadcastable(left, right) if (most := _most(left, right, seq)) is not None:
                     self._check_length(Dim.of(most), "length")
                 case predicate:
                     raise self.refusal(f"'{predicate}' is needed of the padded length")
@@ -258,6 +259,8 @@ class _Rewriter(SegmentRules):
             TAKE_ALONG: self._take_along,
             ATTENTION: self._attention,
             SLICE: self._slice,
+            CONCAT: self._concat,
+            cumulative.cumsum: self._running_total,
         }
         if node.op in rules:
             return rules[node.op]
@@ -297,8 +300,9 @@ class _Rewriter(SegmentRules):
         return Tokens(gather(table, self.positions, axis=axis), None, axis)
 
 
-def _most(dim: Dim, seq: Dim) -> int | None:
-    """The number n of `min(seq, n)`."""
-    args = dim.factor.args if isinstance(dim.factor, Min) else ()
+def _most(left: Dim, right: Dim, seq: Dim) -> int | None:
+    """The number n, if the two are `seq` and `min(seq, n)`."""
+    other = left if right == seq else right
+    args = other.factor.args if isinstance(other.factor, Min) and seq in (left, right) else ()
     numbers = [arg.constant for arg in args if arg != seq]
     return numbers[0] if len(numbers) == 1 and len(args) == 2 else None

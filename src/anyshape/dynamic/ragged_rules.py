@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anyshape.dynamic.ragged_masks import MaskRules, padding_of
-from anyshape.dynamic.ragged_places import FlatMask, Free, Mask, Place, Rows, Size, Tokens
+from anyshape.dynamic.ragged_places import (
+    FlatMask,
+    Free,
+    Mask,
+    Place,
+    Rows,
+    Shared,
+    Size,
+    Tokens,
+)
 from anyshape.dynamic.ragged_world import only
 from anyshape.frontend.builder.movement import gather
 from anyshape.ir.node import Node
@@ -118,6 +127,9 @@ class TokenRules(MaskRules):
             if seq or batch != [x.batch + moved]:
                 raise self._unknown(node)
             return Rows(self._kept(node, given), x.batch + moved)
+        if isinstance(x, Free) and not seq and len(batch) == 1:
+            self._check_others(node, x, node.operands[0].tensor.shape, batch, len(new))
+            return Shared(self._same(node, given))
         own = [x.seq + moved] if isinstance(x, Tokens) else seq
         if not isinstance(x, Free | Tokens) or len(seq) != 1 or own != seq or len(batch) > 1:
             raise self._unknown(node)
@@ -153,15 +165,30 @@ class TokenRules(MaskRules):
         return Tokens(self._same(node, given), batch, index.seq + axis)
 
     def _take_along(self, node: Node, given: list[Place]) -> Place:
-        """Rows of a table, where there is one row only."""
+        """Rows of a table, where there is one row only, or each sequence has the same one."""
         table, index = given
         axis = node.attrs_as(AxisAttrs).axis
-        shape = node.operands[0].tensor.shape
-        alone = all(dim == 1 for place, dim in enumerate(shape) if place != axis)
-        if not isinstance(table, Free) or not isinstance(index, Tokens) or not alone:
+        if not isinstance(table, Free | Shared) or not isinstance(index, Tokens):
+            raise self._unknown(node)
+        shape = table.tensor.shape
+        if any(dim != 1 for place, dim in enumerate(shape) if place != axis):
             raise self._unknown(node)
         flat = table.tensor.reshape(shape[axis])
         return Tokens(gather(flat, index.tensor), index.batch, index.seq)
+
+    def _concat(self, node: Node, given: list[Place]) -> Place:
+        """Along an axis of its own: parts of what each token, or each sequence, has."""
+        x, axis = given[0], node.attrs_as(AxisAttrs).axis
+        if isinstance(x, Rows) and x.batch != axis:
+            if all(isinstance(place, Rows) and place.batch == x.batch for place in given):
+                return Rows(self._kept(node, given), x.batch)
+        elif isinstance(x, Tokens) and axis not in (x.batch, x.seq):
+            own = x.batch, x.seq
+            if all(
+                isinstance(place, Tokens) and (place.batch, place.seq) == own for place in given
+            ):
+                return Tokens(self._same(node, given), *own)
+        raise self._unknown(node)
 
 
 def _same_before(old: Shape, axis: int, new: Shape, place: int) -> bool:

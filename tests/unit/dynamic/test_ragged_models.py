@@ -216,3 +216,21 @@ def test_axis_and_mask_must_be_there() -> None:
 
     with pytest.raises(OptionError, match="ragged"):
         ash.compile(function, ragged="n")
+
+
+class Totals(nn.Module):
+    """Running totals along tokens, of numbers and of the mask."""
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        kept = torch.cumsum(input_ids * attention_mask, 1)
+        return torch.cat([kept[..., None], torch.cumsum(attention_mask, 1)[..., None] * 3], -1)
+
+
+def test_running_totals_start_with_each_sequence() -> None:
+    model = Totals()
+    ragged, ids = compiled(model), drawn([3, 0, 1, 40])
+    found = ragged(input_ids=ids)
+    for sequence, start in zip(ids, found.offsets, strict=False):
+        if len(sequence):
+            rows = found.values[start : start + len(sequence)]
+            np.testing.assert_array_equal(rows, alone(model, sequence)[0])
