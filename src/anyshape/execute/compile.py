@@ -39,6 +39,7 @@ from anyshape.execute.notes import CompiledNotes, ScheduleNotes
 from anyshape.execute.padding_executor import PaddingExecutor
 from anyshape.execute.reference import REFERENCE, ReferenceExecutor
 from anyshape.execute.regions import plan_graph
+from anyshape.execute.static_axes import check_static, take_static_memory
 from anyshape.execute.stepwise import STEPWISE, StepwiseExecutor
 from anyshape.execute.target import target_for
 from anyshape.families.lower_graph import lower_graph
@@ -103,6 +104,7 @@ def _compiled(
             CompiledNotes(graph, passed.graph, (*masked, *passed.reports), *taken), executor
         )
     executor, passed = _passed(graph, options, choices, donated, progress)
+    take_static_memory(graph, executor)
     executor = _remembering(graph, executor, choices)
     bindings = binding_plan(passed.graph, _donation(passed))
     return Executable(CompiledNotes(graph, passed.graph, passed.reports, bindings), executor)
@@ -214,6 +216,7 @@ def _checked(graph: Graph, choices: CompileOptions) -> frozenset[int]:
     EXECUTORS[choices.executor].check(graph, choices)
     if choices.result_cache is not None:
         refuse_effects(graph)
+    check_static(graph, choices)
     return donated_inputs(graph, choices.donate)
 
 

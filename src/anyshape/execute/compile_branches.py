@@ -11,6 +11,7 @@ from anyshape.execute.cases import Case, Cases, NativeSelector, native_selector
 from anyshape.execute.compile import ProgramCompiler, checked_options, compile_graph
 from anyshape.execute.compile_options import CompileKeywords, CompileOptions
 from anyshape.execute.result_cache import ResultCache
+from anyshape.execute.static_axes import refuse_static
 from anyshape.ir.graph import Graph
 from anyshape.ir.types import TensorType
 from anyshape.observe.progress import ProgressLine
@@ -38,6 +39,9 @@ def compile_branches(
     **chosen: Unpack[CompileKeywords],
 ) -> BranchedExecutable:
     """Compiles each graph as `compile_graph` does. They share what is kept of results."""
+    for graph in source.graphs:
+        fix = "drop static, or compile with branches=1"
+        refuse_static(graph, "the model's code branches on sizes", fix)
     cache = CompileOptions.of(**chosen).result_cache
     if isinstance(cache, int):
         chosen["result_cache"] = ResultCache(cache)

@@ -101,6 +101,17 @@ class NativeExecutor:
     def reserve(self, sizes: Mapping[str, int]) -> None:
         self._at(sizes, self.linked.program.reserve)
 
+    def take_static_memory(self, sizes: Sequence[range]) -> None:
+        """All that calls of these sizes need, one at a time, before the first: `static_axes`."""
+        try:
+            self.linked.program.take_static_memory(sizes)
+        except MemoryRefusedError as failure:
+            raise self.beyond_limit(failure) from None
+        except RuntimeFailure as failure:
+            greatest = zip(self.symbols, sizes, strict=True)
+            given = ", ".join(f"{symbol}={size[-1]}" for symbol, size in greatest)
+            raise too_large(failure, given) from None
+
     def reserve_results(self, sizes: Mapping[str, int]) -> None:
         """Memory for the results alone: where programs share an arena, it is not this one's."""
         self._at(sizes, self.linked.program.reserve_outputs)

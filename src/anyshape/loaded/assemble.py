@@ -18,6 +18,7 @@ from anyshape.execute.host import HostExecutor
 from anyshape.execute.link import LinkedFunction, LinkedProgram
 from anyshape.execute.native import NativeExecutor
 from anyshape.execute.regions import HostStep, RegionPlan, SegmentStep
+from anyshape.execute.static_axes import static_ranges
 from anyshape.execute.target import target_for
 from anyshape.ir.interpret import Interpreter
 from anyshape.ir.literal import WeightStore
@@ -47,6 +48,8 @@ def executable_of(record: ExecutableRecord, code: FileCode) -> Executable:
     executor = _executor(record.executor, code)
     if isinstance(executor, BranchExecutor):
         return BranchedExecutable(executor, notes)
+    if isinstance(executor, NativeExecutor) and any(a.static for a in executor.notes.bindings.axes):
+        executor.take_static_memory(static_ranges(executor.notes.bindings.axes))
     return Executable(notes, executor)
 
 

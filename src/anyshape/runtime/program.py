@@ -17,6 +17,7 @@ from anyshape.runtime.options import RunOptions
 from anyshape.runtime.specialization import Memory, Placement, Specialization, StepNumbers
 
 __all__ = [
+    "Estimate",
     "Memory",
     "Metrics",
     "OutputPool",
@@ -38,6 +39,14 @@ Outputs: TypeAlias = tuple[NDArray[Any], ...]
 Run: TypeAlias = Callable[[Sequence[Any]], Outputs]
 
 FirstWord: TypeAlias = Callable[[Sequence[Any]], int]
+
+
+class Estimate(NamedTuple):
+    """Of one call: seconds on all its threads, None if some step's are unknown, and bytes."""
+
+    seconds: float | None
+    arena: int
+    results: int
 
 
 class Stepper:
@@ -158,6 +167,11 @@ class Program:
         """What the arena and the outputs of a binding take. Made and not kept."""
         return self.native.planned_bytes(list(symbols))
 
+    def estimate(self, symbols: Sequence[int]) -> Estimate:
+        """What a call with a binding takes, by level 2's own numbers. Made and not kept."""
+        picoseconds, arena, outputs = self.native.estimate(list(symbols))
+        return Estimate(picoseconds / 1e12 if picoseconds >= 0 else None, arena, outputs)
+
     def reserve(self, symbols: Sequence[int]) -> None:
         """Memory for one call at a time with this binding, taken and touched now. It is kept until
         `trim()`."""
@@ -167,8 +181,14 @@ class Program:
         """The same for the outputs alone."""
         self.native.reserve(list(symbols), arena=False)
 
+    def take_static_memory(self, ranges: Sequence[range]) -> None:
+        """All memory that one call at a time needs, for each binding of these sizes of symbols. It
+        is kept as long as the program; to be called before the first run."""
+        self.native.take_static_memory([[each[0], each[-1], each.step] for each in ranges])
+
     def trim(self) -> None:
-        """Give back the memory of idle runs, and forget all specializations."""
+        """Give back the memory of idle runs, and forget all specializations; what is static
+        stays."""
         self.native.trim()
 
 

@@ -98,6 +98,7 @@ from anyshape.base.errors.sizes import (
     FactViolationError,
     RequirementError,
     ShapeError,
+    StaticAxisError,
     UnboundAxisError,
     UnprovableError,
 )
@@ -163,6 +164,7 @@ __all__ = [
     "ShapeError",
     "SizeNameError",
     "SizeSource",
+    "StaticAxisError",
     "TextError",
     "TraceError",
     "UnboundAxisError",

@@ -50,6 +50,23 @@ class AxisDeclarationError(AnyshapeError, ValueError):
         return joined(f"axis '{self.axis}' {self.problem}", f"fix: {self.fix}")
 
 
+class StaticAxisError(AnyshapeError, ValueError):
+    """A static axis of a model whose memory cannot be taken ahead of calls."""
+
+    def __init__(self, graph: str, axis: str, problem: str, fix: str) -> None:
+        super().__init__(graph, axis, problem, fix)
+        self.graph = graph
+        self.axis = axis
+        self.problem = problem
+        self.fix = fix
+
+    def message(self) -> str:
+        return joined(
+            f"axis '{self.axis}' of '{self.graph}' is static, but {self.problem}",
+            f"fix: {self.fix}",
+        )
+
+
 class ShapeError(AnyshapeError):
     """Base of everything that is wrong with a shape."""
 

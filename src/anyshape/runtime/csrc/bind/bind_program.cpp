@@ -221,10 +221,38 @@ std::int64_t planned_bytes(const BoundProgram& program, nb::list binding) {
     return checked_add(memory.arena_bytes, memory.output_bytes).value_or(max_bytes);
 }
 
+// The same with time: picoseconds on all threads, bytes of arena and outputs.
+nb::tuple estimate(const BoundProgram& program, nb::list binding) {
+    const std::vector<std::int64_t> symbols = read_symbols(program, binding);
+    const Specialization made = [&] {
+        const WithoutGil released;
+        return program.runner->unkept(symbols);
+    }();
+    return nb::make_tuple(made.elapsed(program.runner->threads()), made.memory.arena_bytes,
+                          made.memory.output_bytes);
+}
+
 void reserve(const BoundProgram& program, nb::list binding, bool arena) {
     const std::vector<std::int64_t> symbols = read_symbols(program, binding);
     const WithoutGil released;
     program.runner->reserve(symbols, arena ? Runner::Reserve::all : Runner::Reserve::outputs);
+}
+
+// For each symbol the first of its sizes, the last, and what lies between two.
+void take_static_memory(const BoundProgram& program, nb::list ranges) {
+    std::vector<SymbolRange> read;
+    for (const nb::handle range : ranges) {
+        const std::vector<std::int64_t> numbers = read_numbers(range);
+        if (numbers.size() != 3 || numbers[0] > numbers[1] || numbers[2] < 1) {
+            throw nb::value_error("a range of sizes is a first, a last, and a step");
+        }
+        read.push_back({numbers[0], numbers[1], numbers[2]});
+    }
+    if (read.size() != program.runner->program().description().symbols) {
+        throw nb::value_error("another number of symbols than the program has");
+    }
+    const WithoutGil released;
+    program.runner->take_static_memory(read);
 }
 
 nb::list placements_of(const Specialization& specialization) {
@@ -360,7 +388,9 @@ void bind_program(nb::module_& module) {
         .def("first_word", &first_word)
         .def("specialize", &specialize_for)
         .def("planned_bytes", &planned_bytes)
+        .def("estimate", &estimate)
         .def("reserve", &reserve, nb::arg("binding"), nb::arg("arena") = true)
+        .def("take_static_memory", &take_static_memory)
         .def("trim", [](const BoundProgram& program) { program.runner->trim(); })
         .def("metrics", [](const BoundProgram& program) { return metrics_of(*program.runner); })
         .def("bindings", [](const BoundProgram& program) { return program.runner->bindings(); })

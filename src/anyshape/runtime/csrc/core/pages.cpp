@@ -59,4 +59,10 @@ void touch_pages(std::byte* data, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes; i += page_bytes()) page[i] = std::byte{0};
 }
 
+void read_pages(const std::byte* data, std::size_t bytes) noexcept {
+    const volatile std::byte* page = data;
+    for (std::size_t i = 0; i < bytes; i += page_bytes()) static_cast<void>(page[i]);
+    if (bytes > 0) static_cast<void>(page[bytes - 1]);
+}
+
 }  // namespace anyshape

@@ -29,4 +29,7 @@ bool decommit_pages(std::byte* data, std::size_t bytes) noexcept;
 // Puts memory behind committed pages now, so that nobody waits for it later. Content may be lost.
 void touch_pages(std::byte* data, std::size_t bytes);
 
+// Has all pages of a range in memory, as far as somebody who reads it can.
+void read_pages(const std::byte* data, std::size_t bytes) noexcept;
+
 }  // namespace anyshape

@@ -87,7 +87,12 @@ PoolBlock Pool::take(std::size_t bytes) {
     }
     if (window_over) end_window();
     if (data != nullptr) return {data, bucket};
-    data = allocate(bucket, bytes);
+    return make(bytes);
+}
+
+PoolBlock Pool::make(std::size_t bytes) {
+    const int bucket = bucket_for(bytes);
+    std::byte* data = allocate(bucket, bytes);
     const std::lock_guard lock(mutex_);
     metrics_.used_bytes += bytes_in(bucket);
     return {data, bucket};
@@ -112,7 +117,7 @@ void Pool::end_window() noexcept {
         taken_ = 0;
         for (int bucket = 0; bucket < buckets; ++bucket) {
             Bucket& own = buckets_[static_cast<std::size_t>(bucket)];
-            const std::uint32_t kept = std::max(own.idle - own.least_idle, own.floor);
+            const std::uint32_t kept = std::max(own.idle - own.least_idle, own.least());
             while (own.idle > kept) drop_one(bucket, freed);
             own.least_idle = own.idle;
         }
@@ -145,7 +150,7 @@ void Pool::give_back(std::byte* data, int bucket) noexcept {
         Bucket& own = buckets_[static_cast<std::size_t>(bucket)];
         metrics_.used_bytes -= bytes_in(bucket);
         const bool within_limit = metrics_.idle_bytes + bytes_in(bucket) <= metrics_.limit_bytes;
-        if (within_limit || own.idle < own.floor) {
+        if (within_limit || own.idle < own.least()) {
             own.first = new (data) Idle{own.first};
             ++own.idle;
             metrics_.idle_bytes += bytes_in(bucket);
@@ -156,7 +161,7 @@ void Pool::give_back(std::byte* data, int bucket) noexcept {
 }
 
 void Pool::reserve(std::span<const std::int64_t> sizes) {
-    std::array<std::uint32_t, buckets> wanted{};
+    Counts wanted{};
     std::vector<PoolBlock> blocks;  // given back at the end
     blocks.reserve(sizes.size());
     for (const std::int64_t size : sizes) {
@@ -178,7 +183,7 @@ void Pool::trim() noexcept {
         for (int bucket = 0; bucket < buckets; ++bucket) {
             Bucket& own = buckets_[static_cast<std::size_t>(bucket)];
             own.floor = 0;
-            while (own.idle > 0) drop_one(bucket, freed);
+            while (own.idle > own.held) drop_one(bucket, freed);
         }
     }
     free_all(freed);
@@ -191,7 +196,7 @@ void Pool::set_limit(std::size_t bytes) noexcept {
         metrics_.limit_bytes = bytes;
         for (int bucket = buckets; bucket-- > 0;) {
             const Bucket& own = buckets_[static_cast<std::size_t>(bucket)];
-            while (metrics_.idle_bytes > bytes && own.idle > own.floor) drop_one(bucket, freed);
+            while (metrics_.idle_bytes > bytes && own.idle > own.least()) drop_one(bucket, freed);
         }
     }
     free_all(freed);
@@ -200,6 +205,39 @@ void Pool::set_limit(std::size_t bytes) noexcept {
 PoolMetrics Pool::metrics() const noexcept {
     const std::lock_guard lock(mutex_);
     return metrics_;
+}
+
+// ---- Hold --------------------------------------------------------------------------------------
+
+Pool::Hold::Hold(std::span<const std::int64_t> sizes) {
+    std::vector<PoolBlock> blocks;  // given back at the end, when they are held
+    blocks.reserve(sizes.size());
+    for (const std::int64_t size : sizes) {
+        const auto bytes = static_cast<std::size_t>(size);
+        if (bucket_for(bytes) >= buckets) throw std::bad_alloc();
+        blocks.push_back(process().make(bytes));
+        touch(blocks.back(), bytes);
+    }
+    const std::lock_guard lock(process().mutex_);
+    for (const PoolBlock& block : blocks) {
+        const auto bucket = static_cast<std::size_t>(block.bucket());
+        ++counts_[bucket];
+        ++process().buckets_[bucket].held;
+    }
+}
+
+Pool::Hold::~Hold() {
+    const std::lock_guard lock(process().mutex_);
+    for (std::size_t i = 0; i < counts_.size(); ++i) process().buckets_[i].held -= counts_[i];
+}
+
+void Pool::Hold::append_sizes(std::int64_t least, std::int64_t most,
+                              std::vector<std::int64_t>& sizes) {
+    const int last = bucket_for(static_cast<std::size_t>(most));
+    for (int bucket = bucket_for(static_cast<std::size_t>(least)); bucket < last; ++bucket) {
+        sizes.push_back(static_cast<std::int64_t>(bytes_in(bucket)));
+    }
+    sizes.push_back(most);
 }
 
 }  // namespace anyshape

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/fork_safe.h"
 
@@ -70,6 +71,9 @@ class Pool {
     // whatever the limit and however long nobody needs them.
     void reserve(std::span<const std::int64_t> sizes);
 
+    // Blocks that are kept in addition to all others, whatever trim() says, until the Hold is gone.
+    class Hold;
+
     // Gives back all that is idle, what was reserved too.
     void trim() noexcept;
 
@@ -86,9 +90,15 @@ class Pool {
         std::uint32_t idle = 0;        // blocks
         std::uint32_t least_idle = 0;  // of this window: so many were never needed
         std::uint32_t floor = 0;       // reserved
+        std::uint32_t held = 0;        // by Holds, in addition
+
+        std::uint32_t least() const noexcept { return floor + held; }
     };
     static constexpr int buckets = 48;  // bucket k holds blocks of 64 << k bytes
     using Freed = std::array<Idle*, buckets>;
+    using Counts = std::array<std::uint32_t, buckets>;
+
+    PoolBlock make(std::size_t bytes);
 
     std::byte* take_idle(int bucket) noexcept;
     void end_window() noexcept;
@@ -99,6 +109,22 @@ class Pool {
     std::array<Bucket, buckets> buckets_{};
     std::uint32_t taken_ = 0;  // in this window
     PoolMetrics metrics_{.limit_bytes = std::size_t{256} << 20};
+};
+
+class Pool::Hold {
+   public:
+    // New blocks of these sizes, with memory behind them.
+    explicit Hold(std::span<const std::int64_t> sizes);
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    ~Hold();
+
+    // Sizes of blocks so that any result of `least` to `most` bytes finds one.
+    static void append_sizes(std::int64_t least, std::int64_t most,
+                             std::vector<std::int64_t>& sizes);
+
+   private:
+    Counts counts_{};
 };
 
 }  // namespace anyshape

@@ -7,6 +7,7 @@
 #include "core/available_memory.h"
 #include "core/failures.h"
 #include "core/machine.h"
+#include "core/pages.h"
 #include "core/pool.h"
 #include "core/team.h"
 
@@ -53,11 +54,13 @@ Runner::Runner(std::shared_ptr<const Program> program, const RunOptions& options
 }
 
 std::shared_ptr<const Specialization> Runner::specialize(std::span<const std::int64_t> symbols) {
-    return cache_.find_or_make(symbols, [&] { return make(symbols); });
+    return cache_.find_or_make(symbols, [&](Specialization& into) {
+        specialize_into(into, program_, symbols, options_, static_.get());
+    });
 }
 
 Specialization Runner::make(std::span<const std::int64_t> symbols) const {
-    return anyshape::specialize(program_, symbols, options_);
+    return anyshape::specialize(program_, symbols, options_, static_.get());
 }
 
 std::unique_ptr<Context> Runner::borrow() {
@@ -116,6 +119,74 @@ void Runner::reserve(std::span<const std::int64_t> symbols, Reserve what) {
     }
 }
 
+// ---- static memory -----------------------------------------------------------------------------
+
+void Runner::take_static_memory(std::span<const SymbolRange> ranges) {
+    static_ = std::make_unique<const StaticMemory>(static_memory(*program_, ranges, options_));
+    cache_.clear();
+    const std::int64_t arena = static_->plan.arena_bytes, outputs = static_->output_bytes();
+    const Bindings greatest(ranges);
+    const auto symbols = greatest.symbols();
+    if (arena > memory_limit() || outputs > memory_limit() - arena) {
+        throw MemoryLimitExceeded({arena, outputs, 0}, memory_limit(),
+                                  {symbols.begin(), symbols.end()});
+    }
+    if (auto any = fill_cache(ranges)) hold_static_memory(std::move(any));
+    if (threads() > 1) {  // starts the team
+        const auto nothing = [](void*, int) noexcept {};
+        Team::process().try_run({.work = nothing, .what = nullptr}, threads());
+    }
+}
+
+// Whoever takes the next result may still have the last one: `y = run(x)` in a loop.
+void Runner::hold_static_memory(std::shared_ptr<const Specialization> any) {
+    std::vector<std::int64_t> sizes;
+    for (const OutputBytes& output : static_->outputs) {
+        for (int call = 0; call < 2; ++call) {
+            Pool::Hold::append_sizes(output.least, output.most, sizes);
+        }
+    }
+    Run run(*this);
+    run.specialization_ = std::move(any);
+    const CallMemory counted;
+    try {
+        outputs_held_ = std::make_unique<const Pool::Hold>(sizes);
+        run.arena_->reserve(static_cast<std::size_t>(static_->plan.arena_bytes));
+    } catch (const std::bad_alloc&) {
+        run.throw_lack_of_memory(0);
+    }
+}
+
+// The first that was made; null if no binding is legal. Those that the cache has no room for are
+// made in the memory of others.
+std::shared_ptr<const Specialization> Runner::fill_cache(std::span<const SymbolRange> ranges) {
+    std::shared_ptr<const Specialization> first;
+    Bindings bindings(ranges);
+    do {
+        try {
+            auto made = specialize(bindings.symbols());
+            if (first == nullptr) {
+                read_constants(made->buffer_bytes);
+                first = std::move(made);
+            }
+        } catch (const CheckFailed&) {  // no call has these sizes
+        }
+    } while (cache_.metrics().evictions == 0 && bindings.next());
+    return first;
+}
+
+// Pages of a mapped file are there when somebody has read them.
+void Runner::read_constants(std::span<const std::int64_t> buffer_bytes) const {
+    const auto& buffers = program_->buffers();
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        const auto* constant = std::get_if<ConstantStore>(&buffers[i].store);
+        if (constant == nullptr) continue;
+        const std::uintptr_t address = program_->description().constants[constant->index];
+        read_pages(reinterpret_cast<const std::byte*>(address),
+                   static_cast<std::size_t>(buffer_bytes[i]));
+    }
+}
+
 RunMetrics Runner::run_metrics() const {
     const std::lock_guard lock(mutex_);
     RunMetrics metrics{.runs = runs_.load(std::memory_order_relaxed),
@@ -126,9 +197,11 @@ RunMetrics Runner::run_metrics() const {
 }
 
 void Runner::trim() {
-    cache_.clear();
+    if (static_ == nullptr) cache_.clear();
     const std::lock_guard lock(mutex_);
-    idle_.clear();
+    std::erase_if(idle_, [&](const auto& context) {
+        return static_ == nullptr || context->arena.floor() == 0;
+    });
     least_idle_ = 0;
 }
 

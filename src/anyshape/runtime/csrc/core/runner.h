@@ -23,10 +23,12 @@
 
 #include "core/arena.h"
 #include "core/fork_safe.h"
+#include "core/pool.h"
 #include "core/program.h"
 #include "core/run_options.h"
 #include "core/specialization.h"
 #include "core/specialization_cache.h"
+#include "core/static_memory.h"
 #include "core/stop.h"
 #include "core/task_trace.h"
 #include "core/walk.h"
@@ -75,10 +77,18 @@ class Runner {
     enum class Reserve : std::uint8_t { all, outputs };
     void reserve(std::span<const std::int64_t> symbols, Reserve what = Reserve::all);
 
+    // All memory that one call at a time needs, for each binding of these ranges (0064): the arena,
+    // outputs of this call and of the one before, level 2 for as many bindings as the cache holds;
+    // constants and the team are brought in, too. It is kept until the Runner is gone. Before the
+    // first run. Throws MemoryLimitExceeded, MemoryUnavailable, ImpossibleSize.
+    void take_static_memory(std::span<const SymbolRange> ranges);
+
     // Level 2 without the cache, to ask what a binding would need.
     MemoryReport plan(std::span<const std::int64_t> symbols) const { return make(symbols).memory; }
+    Specialization unkept(std::span<const std::int64_t> symbols) const { return make(symbols); }
 
-    // Gives back the memory of idle contexts and forgets all specializations not in use.
+    // Gives back the memory of idle contexts and forgets all specializations not in use, but for
+    // what take_static_memory() took.
     void trim();
 
     std::int64_t memory_limit() const noexcept { return options_.memory_limit; }
@@ -86,6 +96,9 @@ class Runner {
    private:
     friend class Run;
     Specialization make(std::span<const std::int64_t> symbols) const;
+    void hold_static_memory(std::shared_ptr<const Specialization> any);
+    std::shared_ptr<const Specialization> fill_cache(std::span<const SymbolRange> ranges);
+    void read_constants(std::span<const std::int64_t> buffer_bytes) const;
     std::unique_ptr<Context> borrow();
     void give_back(std::unique_ptr<Context> context) noexcept;
     void drop_unused_contexts() noexcept;
@@ -93,6 +106,8 @@ class Runner {
     const std::shared_ptr<const Program> program_;
     const RunOptions options_;  // with as many threads as there are
     SpecializationCache cache_;
+    std::unique_ptr<const StaticMemory> static_;  // if there is any
+    std::unique_ptr<const Pool::Hold> outputs_held_;
     mutable ForkSafeMutex mutex_;
     std::vector<std::unique_ptr<Context>> idle_;  // the last one given back is the next one lent
     std::size_t least_idle_ = 0;    // of this window: so many at the front were never needed

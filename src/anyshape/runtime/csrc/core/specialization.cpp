@@ -22,14 +22,16 @@ double picoseconds(std::int64_t nanoseconds) { return 1e3 * static_cast<double>(
 // The parts of specialize(), in the order in which they run.
 class Specializer {
    public:
-    Specializer(std::shared_ptr<const Program> program, std::span<const std::int64_t> symbols,
-                const RunOptions& options)
-        : program_(*program), options_(options) {
+    Specializer(Specialization& into, std::shared_ptr<const Program> program,
+                std::span<const std::int64_t> symbols, const RunOptions& options,
+                const StaticMemory* places)
+        : program_(*program), options_(options), places_(places), result_(into) {
         result_.program = std::move(program);
         result_.symbols.assign(symbols.begin(), symbols.end());
+        clear();
     }
 
-    Specialization make() && {
+    void make() && {
         compute_words();
         measure_buffers();
         place_arena_buffers();
@@ -39,10 +41,21 @@ class Specializer {
         for (std::size_t i = 0; i < program_.steps().size(); ++i) ready_step(i);
         fill_blocks();
         judge_cost();
-        return std::move(result_);
     }
 
    private:
+    // What an earlier binding left; tables keep their memory.
+    void clear() {
+        result_.steps.clear();
+        result_.arena_patches.clear();
+        result_.call_patches.clear();
+        result_.output_dims.clear();
+        std::ranges::fill(result_.block_image, 0);
+        result_.memory = {};
+        result_.cost = unknown_cost;
+        result_.worth_a_team = result_.brief = false;
+    }
+
     void compute_words() {
         result_.words.resize(program_.description().words);
         const std::int64_t check =
@@ -63,21 +76,38 @@ class Specializer {
     }
 
     void place_arena_buffers() {
-        const auto& arena = program_.arena_buffers();
-        std::vector<std::int64_t> bytes(arena.size());
-        for (std::size_t i = 0; i < arena.size(); ++i) {
-            const auto [buffer, per_worker] = arena[i];
+        bool fit = places_ != nullptr;
+        for (std::size_t i = 0; i < program_.arena_buffers().size(); ++i) {
+            const auto [buffer, per_worker] = program_.arena_buffers()[i];
             const int slices = per_worker ? options_.threads : 1;
             const auto total = checked_multiply(result_.buffer_bytes[buffer], slices);
             if (!total) impossible("bytes of buffer", buffer, result_.buffer_bytes[buffer]);
-            bytes[i] = result_.buffer_bytes[buffer] = *total;
+            result_.buffer_bytes[buffer] = *total;
+            fit = fit && *total <= places_->bytes[i];
+        }
+        result_.placements.resize(program_.buffers().size());
+        if (fit) {
+            place_arena_buffers(places_->plan, places_->lower_bound_bytes);
+        } else {
+            plan_arena_buffers();
+        }
+    }
+
+    void plan_arena_buffers() {
+        const auto& arena = program_.arena_buffers();
+        std::vector<std::int64_t> bytes(arena.size());
+        for (std::size_t i = 0; i < arena.size(); ++i) {
+            bytes[i] = result_.buffer_bytes[arena[i].buffer];
         }
         const Conflicts& conflicts = program_.conflicts();
         const std::int64_t bound = most_live_bytes(bytes, conflicts.lifetimes());
-        const MemoryPlan plan = plan_memory(bytes, conflicts, bound);
+        place_arena_buffers(plan_memory(bytes, conflicts, bound), bound);
+    }
+
+    void place_arena_buffers(const MemoryPlan& plan, std::int64_t lower_bound) {
+        const auto& arena = program_.arena_buffers();
         result_.memory.arena_bytes = plan.arena_bytes;
-        result_.memory.lower_bound_bytes = bound;
-        result_.placements.resize(program_.buffers().size());
+        result_.memory.lower_bound_bytes = lower_bound;
         for (std::size_t i = 0; i < arena.size(); ++i) {
             result_.placements[arena[i].buffer] = {arena_base, plan.offsets[i]};
         }
@@ -252,7 +282,8 @@ class Specializer {
 
     const Program& program_;
     const RunOptions& options_;
-    Specialization result_;
+    const StaticMemory* const places_;
+    Specialization& result_;
     std::size_t position_ = 0;  // of the word that is filled in
 };
 
@@ -263,6 +294,16 @@ std::size_t bytes_of(const std::vector<T>& vector) noexcept {
 
 }  // namespace
 
+std::int64_t Specialization::elapsed(int threads) const noexcept {
+    if (cost == unknown_cost || !worth_a_team) return cost;
+    std::int64_t total = 0;
+    for (const ReadyStep& step : steps) {
+        const std::int64_t own = std::min(step.cost, max_cost);
+        total = std::min(total + own / std::min(step.ranges, threads), max_cost);
+    }
+    return total;
+}
+
 std::size_t Specialization::held_bytes() const noexcept {
     return sizeof(*this) + bytes_of(symbols) + bytes_of(words) + bytes_of(steps) +
            bytes_of(block_image) + bytes_of(arena_patches) + bytes_of(call_patches) +
@@ -270,8 +311,17 @@ std::size_t Specialization::held_bytes() const noexcept {
 }
 
 Specialization specialize(std::shared_ptr<const Program> program,
-                          std::span<const std::int64_t> symbols, const RunOptions& options) {
-    return Specializer(std::move(program), symbols, options).make();
+                          std::span<const std::int64_t> symbols, const RunOptions& options,
+                          const StaticMemory* places) {
+    Specialization made;
+    specialize_into(made, std::move(program), symbols, options, places);
+    return made;
+}
+
+void specialize_into(Specialization& into, std::shared_ptr<const Program> program,
+                     std::span<const std::int64_t> symbols, const RunOptions& options,
+                     const StaticMemory* places) {
+    Specializer(into, std::move(program), symbols, options, places).make();
 }
 
 }  // namespace anyshape

@@ -16,6 +16,7 @@
 
 #include "core/program.h"
 #include "core/run_options.h"
+#include "core/static_memory.h"
 
 namespace anyshape {
 
@@ -87,13 +88,26 @@ struct Specialization {
     bool worth_a_team = false;
     bool brief = false;  // known to take a few microseconds
 
+    // Picoseconds that so many threads take: steps one after the other, those that are split shared
+    // by as many as there are ranges for. Unknown if the cost is.
+    std::int64_t elapsed(int threads) const noexcept;
+
     // What this object occupies, for the cache that holds it.
     std::size_t held_bytes() const noexcept;
 };
 
-// For runs with as many threads as `options` says: per-worker buffers have a slice for each.
+// For runs with as many threads as `options` says: per-worker buffers have a slice for each. Buffers
+// lie where a StaticMemory has places for them, if there is one and they fit.
 // Throws CheckFailed or ImpossibleSize.
 Specialization specialize(std::shared_ptr<const Program> program,
-                          std::span<const std::int64_t> symbols, const RunOptions& options);
+                          std::span<const std::int64_t> symbols, const RunOptions& options,
+                          const StaticMemory* places = nullptr);
+
+// The same into an object that was one of this program before, or is empty. Tables are as long for
+// each binding, so that the former asks for no memory, given `places`. If it throws, `into` may only
+// be used for this again.
+void specialize_into(Specialization& into, std::shared_ptr<const Program> program,
+                     std::span<const std::int64_t> symbols, const RunOptions& options,
+                     const StaticMemory* places);
 
 }  // namespace anyshape

@@ -66,22 +66,51 @@ void SpecializationCache::forget_flights_of_parent() {
 // Ends the flight in any case.
 SpecializationCache::Entry SpecializationCache::make_and_store(Symbols symbols, const Make& make) {
     const auto start = std::chrono::steady_clock::now();
-    Entry entry;
+    Blank made;
+    bool complete = false;
     const auto land = [&] {
         const auto spent = std::chrono::steady_clock::now() - start;
         const std::lock_guard lock(mutex_);
         metrics_.make_ns += static_cast<std::uint64_t>(std::chrono::nanoseconds(spent).count());
         flights_.erase(symbols);
-        if (entry) store(entry);
+        if (complete) {
+            store(made);
+        } else {
+            spare_ = std::move(made);
+        }
     };
     try {
-        entry = std::make_shared<const Specialization>(make());
+        made = blank();
+        make(*made);
+        complete = true;
     } catch (...) {
         land();
         throw;
     }
     land();
-    return entry;
+    return made;
+}
+
+// Memory to make one in: that of the oldest where it would go anyway, if no run uses it.
+SpecializationCache::Blank SpecializationCache::blank() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (spare_) return std::move(spare_);
+        if (!recent_first_.empty()) {
+            Entry& oldest = recent_first_.back();
+            const bool full = entries_.size() >= limits_.entries ||
+                              metrics_.bytes + oldest->held_bytes() > limits_.bytes;
+            if (full && oldest.use_count() == 1) {
+                // Only the list has it, and nobody gets it without the lock. To count up and down
+                // again is what makes visible here whatever those did who had it before.
+                Entry(oldest).reset();
+                Blank freed = std::const_pointer_cast<Specialization>(oldest);
+                drop_oldest();
+                return freed;
+            }
+        }
+    }
+    return std::make_shared<Specialization>();
 }
 
 // If memory runs out, nothing has changed.
@@ -97,12 +126,16 @@ void SpecializationCache::store(Entry entry) {
 void SpecializationCache::evict() {
     while (entries_.size() > 1 &&
            (entries_.size() > limits_.entries || metrics_.bytes > limits_.bytes)) {
-        const Entry& oldest = recent_first_.back();
-        metrics_.bytes -= oldest->held_bytes();
-        ++metrics_.evictions;
-        entries_.erase(oldest->symbols);
-        recent_first_.pop_back();
+        drop_oldest();
     }
+}
+
+void SpecializationCache::drop_oldest() {
+    const Entry& oldest = recent_first_.back();
+    metrics_.bytes -= oldest->held_bytes();
+    ++metrics_.evictions;
+    entries_.erase(oldest->symbols);
+    recent_first_.pop_back();
 }
 
 CacheMetrics SpecializationCache::metrics() const {
@@ -124,6 +157,7 @@ void SpecializationCache::clear() {
     const std::lock_guard lock(mutex_);
     entries_.clear();
     recent_first_.clear();
+    spare_.reset();
     metrics_.bytes = 0;
 }
 

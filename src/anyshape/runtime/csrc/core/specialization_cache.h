@@ -2,11 +2,12 @@
 //
 // Bounded by count and by bytes; the least recently used goes first, and lives on as long as a run
 // uses it. A binding that several threads ask for at the same time is made by one of them, while
-// the others wait for it.
+// the others wait for it. A cache that is full makes the next one in the memory of the one that goes.
 //
 // Ownership: shares each Specialization with the runs that use it.
 // Thread-safety: every method may be called from any thread. `make` runs without the lock.
-// Failure: if `make` throws, nothing is stored, and everyone who waited gets the same exception.
+// Failure: if `make` throws, nothing is stored, and everyone who waited gets the same exception. A
+// full cache has lost an entry then; its memory is for the next one.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ class SpecializationCache {
    public:
     using Symbols = std::span<const std::int64_t>;
     using Entry = std::shared_ptr<const Specialization>;
-    using Make = std::function<Specialization()>;
+    using Make = std::function<void(Specialization&)>;  // fills it in, see specialize_into()
 
     explicit SpecializationCache(CacheLimits limits) : limits_(limits) {}
 
@@ -66,7 +67,11 @@ class SpecializationCache {
     template <typename Value>
     using Map = std::unordered_map<Symbols, Value, Hash, Equal>;
 
+    using Blank = std::shared_ptr<Specialization>;
+
     Entry find_locked(Symbols symbols);
+    Blank blank();
+    void drop_oldest();
     Entry make_and_store(Symbols symbols, const Make& make);
     void store(Entry entry);
     void forget_flights_of_parent();
@@ -78,6 +83,7 @@ class SpecializationCache {
     Map<std::list<Entry>::iterator> entries_;  // keys lie in the entries
     Map<std::shared_future<Entry>> flights_;   // being made; keys lie with the thread that makes it
     std::uint64_t flights_since_ = forks();
+    Blank spare_;  // of one that could not be made
     CacheMetrics metrics_;
 };
 
