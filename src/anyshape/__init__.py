@@ -32,12 +32,15 @@ if _typing.TYPE_CHECKING:
         jit,
         set_default_logger_severity,
     )
+    from anyshape.api.batches import Batch, batches
+    from anyshape.api.strategies import strategies
     from anyshape.base import errors
     from anyshape.base.errors import AnyshapeError
     from anyshape.base.options import Options
     from anyshape.base.warnings import GradientsWarning, HostOpsWarning
     from anyshape.dynamic.buckets import learn_buckets
     from anyshape.execute import (
+        CallProfile,
         Executable,
         KernelView,
         ObservedSizes,
@@ -216,6 +219,8 @@ if _typing.TYPE_CHECKING:
     __all__ = [
         "AnyshapeError",
         "Axis",
+        "Batch",
+        "CallProfile",
         "Cancellation",
         "CompiledModule",
         "Executable",
@@ -255,6 +260,7 @@ if _typing.TYPE_CHECKING:
         "avg_pool",
         "bartlett",
         "bartlett_window",
+        "batches",
         "bf16",
         "bincount",
         "bitwise_and",
@@ -402,6 +408,7 @@ if _typing.TYPE_CHECKING:
         "stack",
         "std",
         "stft",
+        "strategies",
         "subtract",
         "sum",
         "swapaxes",

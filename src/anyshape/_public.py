@@ -34,6 +34,8 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
         "jit",
         "set_default_logger_severity",
     ),
+    "anyshape.api.batches": ("Batch", "batches"),
+    "anyshape.api.strategies": ("strategies",),
     "anyshape.base": ("errors",),
     "anyshape.base.errors": ("AnyshapeError",),
     "anyshape.base.options": ("Options",),
@@ -43,6 +45,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "anyshape.dynamic.buckets": ("learn_buckets",),
     "anyshape.execute": (
+        "CallProfile",
         "Executable",
         "KernelView",
         "ObservedSizes",

@@ -30,6 +30,7 @@ from anyshape.base.pickled import from_saved
 from anyshape.execute import (
     BackgroundSpecialization,
     BranchedExecutable,
+    CallProfile,
     Capabilities,
     Executable,
     ExecutableMemory,
@@ -43,7 +44,8 @@ from anyshape.frontend.builder.pytree import unflatten
 from anyshape.frontend.imported.program import ImportedModel, ImportedProgram
 from anyshape.ir.types import Array
 from anyshape.observe.explain import Explanation
-from anyshape.runtime.program import Metrics
+from anyshape.observe.strategies import Strategies
+from anyshape.runtime.program import Estimate, Metrics
 from anyshape.saved.container import Blobs, Bytes, write_file
 from anyshape.sym import Axis
 
@@ -229,6 +231,22 @@ class CompiledModule:
     def metrics(self) -> Metrics:
         """Counters of calls and of the cache of specializations."""
         return self._executable.metrics()
+
+    def profile_calls(self, *, on: bool = True) -> None:
+        """Calls are counted and timed by their sizes. See `Executable.profile_calls`."""
+        self._executable.profile_calls(on=on)
+
+    def profile(self) -> CallProfile:
+        """What they were. See `Executable.profile`."""
+        return self._executable.profile()
+
+    def estimate(self, **axes: int) -> Estimate:
+        """What a call at a binding is expected to take. See `Executable.estimate`."""
+        return self._executable.estimate(**axes)
+
+    def strategies(self) -> Strategies:
+        """How each axis varies, and what else could be done. See `anyshape.strategies`."""
+        return self._executable.strategies()
 
     def memory(self) -> ExecutableMemory:
         """What is held between calls."""

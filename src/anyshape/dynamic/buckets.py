@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from anyshape.base.errors import OptionError
@@ -23,6 +23,7 @@ from anyshape.ir.inputs import entry_plan, tensor_inputs
 from anyshape.ir.types import TensorType
 from anyshape.passes.infra import PassContext
 from anyshape.sym import Axis, BindingPlan, Dim, Symbol
+from anyshape.sym.buckets import POW2
 
 Sizes = tuple[int, ...]
 
@@ -130,6 +131,17 @@ def padded_graph(graph: Graph, ctx: PassContext, *, strict: bool = False) -> Pad
         return None
     masks = InsertMasks(tuple(axis.symbol for axis in axes), strict)
     return PaddedGraph(graph, masks.run(graph, ctx), axes)
+
+
+def mixing_ops(graph: Graph, name: str) -> dict[str, int]:
+    """The ops that need a mask if an axis is padded, or to see it whole, and how many there are."""
+    axes = [replace(each, buckets=(), max_padding=None) for each in graph.facts.axes]
+    known = next((each for each in axes if each.name == name), Axis(name))
+    others = tuple(each for each in axes if each.name != name)
+    facts = replace(graph.facts, axes=(*others, replace(known, buckets=POW2, static=False)))
+    ctx = PassContext()
+    padded_graph(graph.with_body(replace(graph.body, facts=facts)), ctx)
+    return dict(Counter(d.node.op.name for d in ctx.decisions.take() if d.taken))
 
 
 # --- learned --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from anyshape.execute.background import BackgroundSpecialization
 from anyshape.execute.branches import BranchedExecutable
+from anyshape.execute.call_profile import CallProfile
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.cases import Case
 from anyshape.execute.compile import EXECUTORS, compile_graph
@@ -20,6 +21,7 @@ __all__ = [
     "BackgroundSpecialization",
     "BranchedExecutable",
     "BranchedGraphs",
+    "CallProfile",
     "Capabilities",
     "Case",
     "CompileKeywords",

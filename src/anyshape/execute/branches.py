@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
+from time import perf_counter_ns
 from typing import Any
 
 from numpy import ndarray
@@ -33,7 +34,7 @@ from anyshape.ir.types import Array, TensorType
 from anyshape.observe.explain import Explanation, KernelSummary
 from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
 from anyshape.runtime.limits import UNLIMITED, RunLimits
-from anyshape.runtime.program import Metrics
+from anyshape.runtime.program import Estimate, Metrics
 from anyshape.saved.container import Blobs
 from anyshape.saved.records import CaseRecord, CasesRecord
 from anyshape.sym import Facts, Symbol
@@ -127,6 +128,10 @@ class BranchExecutor:
         taken, own = self._taken_at(sizes)
         return taken.executor.planned_bytes(own)
 
+    def estimate(self, sizes: Mapping[str, int]) -> Estimate | None:
+        taken, own = self._taken_at(sizes)
+        return taken.executor.estimate(own)
+
     def reserve(self, sizes: Mapping[str, int]) -> None:
         taken, own = self._taken_at(sizes)
         taken.executor.reserve(own)
@@ -208,10 +213,14 @@ class BranchedExecutable(Executable):
         return number, tuple(each if is_torch(each) else as_torch(each) for each in results)
 
     def _run_case(self, arrays: Sequence[Any]) -> tuple[int, tuple[Any, ...]]:
+        started = perf_counter_ns()
         try:
-            return self.executor.run_case(arrays)
+            number, results = self.executor.run_case(arrays)
         except RuntimeFailure as failure:
             raise self.in_words_of_model(failure, arrays) from None
+        if self._recorder is not None:
+            self._recorder.add(arrays, perf_counter_ns() - started)
+        return number, results
 
     def as_text(self) -> str:
         """The graphs as they are run, each behind its case."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
+from time import perf_counter_ns
 from typing import Any, Literal, cast, overload
 
 from numpy import ndarray
 
 from anyshape.base.errors import AnyshapeError, BindingNamesError, InputError
 from anyshape.base.not_pickled import CopiedAsItself
-from anyshape.base.options import byte_count
+from anyshape.base.options import byte_count, check_switch
 from anyshape.base.pickled import from_saved
 from anyshape.codegen.target import described
 from anyshape.execute.background import BackgroundSpecialization
+from anyshape.execute.call_profile import CallProfile, CallRecorder
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.destinations import destinations, filled, unfit
-from anyshape.execute.executor import ExecutableMemory, Executor, Run, Steps
+from anyshape.execute.executor import ExecutableMemory, Executor, Out, Run, Steps
 from anyshape.execute.input_errors import in_words_of_model
 from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.largest import Largest
@@ -25,6 +27,7 @@ from anyshape.execute.notes import GraphNotes
 from anyshape.execute.page_data import page_data
 from anyshape.execute.record_graph import executable_record, file_parts
 from anyshape.execute.specialization import Specialization
+from anyshape.execute.strategies import strategies_of
 from anyshape.execute.tensors import as_torch, is_torch, readable, refuse_masked, shape_of
 from anyshape.execute.tracing import step_events, task_events, write_trace
 from anyshape.execute.value_checks import offence_error
@@ -32,6 +35,7 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.types import TensorType
 from anyshape.observe.explain import Explanation
 from anyshape.observe.page import write_page
+from anyshape.observe.strategies import Strategies
 from anyshape.passes import PassReport
 from anyshape.runtime.failures import (
     MemoryRefusedError,
@@ -39,7 +43,7 @@ from anyshape.runtime.failures import (
     RuntimeFailure,
 )
 from anyshape.runtime.limits import UNLIMITED, Cancellation, RunLimits
-from anyshape.runtime.program import Metrics, trim_process
+from anyshape.runtime.program import Estimate, Metrics, trim_process
 from anyshape.runtime.tracing import traced
 from anyshape.saved.container import Blobs, Bytes, write_file
 from anyshape.saved.records import ExecutableRecord
@@ -60,6 +64,8 @@ class Executable(CopiedAsItself):
         self._inputs = notes.inputs
         # Without checks it is the executor's own: one more Python call would be felt.
         self.run_checked: Run = self._run_checked if notes.checks else executor.run
+        self._recorder: CallRecorder | None = None
+        self._earlier = CallProfile()  # of processes before this one
 
     @property
     def source(self) -> Graph:
@@ -123,13 +129,22 @@ class Executable(CopiedAsItself):
             if out is None:
                 if limits is UNLIMITED:
                     return self.run_checked(arrays)
-                return self.checked(self.executor.run_within(arrays, limits), arrays)
+                return self.checked(self._run_within(arrays, limits), arrays)
             places = destinations(out, self.notes.name, self._result_types(arrays))
             own = [*places, None] if self.notes.checks else places
-            results = self.executor.run_within(arrays, limits, own)
+            results = self._run_within(arrays, limits, own)
             return filled(out, places, self.checked(results, arrays))
         except RuntimeFailure as failure:
             raise self.in_words_of_model(failure, arrays) from None
+
+    def _run_within(
+        self, arrays: tuple[Any, ...], limits: RunLimits, out: Out | None = None
+    ) -> tuple[Any, ...]:
+        started = perf_counter_ns()
+        results = self.executor.run_within(arrays, limits, out)
+        if self._recorder is not None:
+            self._recorder.add(arrays, perf_counter_ns() - started)
+        return results
 
     def _result_types(self, arrays: Sequence[Any]) -> Sequence[TensorType]:
         """Of a call with these arrays."""
@@ -148,6 +163,13 @@ class Executable(CopiedAsItself):
             sizes = self.bindings.solve([shape_of(array) for array in arrays])
             raise offence_error(checks, results[-1], sizes)
         return results[:-1]
+
+    def _run_recorded(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        assert self._recorder is not None
+        started = perf_counter_ns()
+        results = self.executor.run(arrays)
+        self._recorder.add(arrays, perf_counter_ns() - started)
+        return self.checked(results, arrays)
 
     def _run_unlimited(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         try:
@@ -215,8 +237,8 @@ class Executable(CopiedAsItself):
 
     def record(self, blobs: Blobs) -> ExecutableRecord:
         """The same as a part of a larger file."""
-        observed = self.observed().as_json()
-        return executable_record(self.notes, self.executor, self.explain(), observed, blobs)
+        seen = self.observed().as_json(), self.profile().as_json()
+        return executable_record(self.notes, self.executor, self.explain(), seen, blobs)
 
     # --- level 2 ------------------------------------------------------------------------------
 
@@ -295,6 +317,40 @@ class Executable(CopiedAsItself):
         model is arranged for them."""
         return likely_sizes(self.executor.bindings_seen())
 
+    def profile_calls(self, *, on: bool = True) -> None:
+        """From now on calls are counted and timed by their sizes, in a sketch of bounded size:
+        `profile` shows it, `strategies` uses it, `save` keeps it. A call takes about a microsecond
+        more."""
+        check_switch("on", on)
+        self._earlier, self._recorder = self.profile(), CallRecorder() if on else None
+        plain = self._run_checked if self.notes.checks else self.executor.run
+        self.run_checked = self._run_recorded if on else plain
+
+    def profile(self) -> CallProfile:
+        """The bindings of calls since `profile_calls`, and of those before it was saved, the most
+        frequent first."""
+        if self._recorder is None:
+            return self._earlier
+        return self._earlier.merged(self._recorder.profile(self.bindings))
+
+    def continue_profile(self, earlier: CallProfile) -> None:
+        """What an earlier process has seen counts too."""
+        self._earlier = self._earlier.merged(earlier)
+
+    def estimate(self, **axes: int) -> Estimate:
+        """What level 2 expects a call at this binding to take: seconds on all threads, by the costs
+        by which it chooses kernels, and bytes. Nothing is kept or run."""
+        found = self.executor.estimate(axes)
+        if found is None:
+            self.specialize(**axes)  # says which fact forbids it
+            raise AssertionError("a binding that facts forbid is refused")
+        return found
+
+    def strategies(self) -> Strategies:
+        """How each axis varies, what else could be done, and what that would cost. See
+        `anyshape.strategies`."""
+        return strategies_of(self.notes, self.executor, self.profile())
+
     def memory(self) -> ExecutableMemory:
         """What is held between calls."""
         return self.executor.memory()
@@ -323,7 +379,13 @@ class Executable(CopiedAsItself):
             self.executor.decisions(),
             next((described(kernel.target) for kernel in self.kernels), ""),
             groups=self.notes.groups,
+            strategies=self._strategy_lines(),
         )
+
+    def _strategy_lines(self) -> tuple[str, ...]:
+        if not self.capabilities.specializations or not self.axes:
+            return ()
+        return tuple(str(self.strategies()).splitlines())
 
     def explain_html(
         self,

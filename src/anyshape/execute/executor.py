@@ -18,7 +18,7 @@ from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
 from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import RunLimits
-from anyshape.runtime.program import Metrics
+from anyshape.runtime.program import Estimate, Metrics
 from anyshape.saved.container import Blobs
 from anyshape.saved.records import ExecutorRecord
 
@@ -101,6 +101,11 @@ class Executor(Protocol):
     def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
         """What a call with this binding takes for temporaries and results; None if a fact forbids
         it. Nothing is kept."""
+        ...
+
+    def estimate(self, sizes: Mapping[str, int]) -> Estimate | None:
+        """What level 2 expects of a call with this binding; None if a fact forbids it. Nothing is
+        kept."""
         ...
 
     def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:

@@ -201,6 +201,10 @@ class HostExecutor:
         fix = "give calls a memory_limit, which they are held to where sizes become known"
         raise CapabilityError(self.capabilities.executor, problem, fix)
 
+    def estimate(self, sizes: Mapping[str, int]) -> NoReturn:
+        problem = "learns sizes or branches from data, so that no cost is known ahead"
+        raise CapabilityError(self.capabilities.executor, problem, "measure a call")
+
     def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:
         """Of the entry; other segments have told theirs."""
         return self.entry.beyond_limit(failure)

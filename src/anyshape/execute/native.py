@@ -32,7 +32,7 @@ from anyshape.plan.schedule import Schedule
 from anyshape.program import Input
 from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
 from anyshape.runtime.limits import RunLimits
-from anyshape.runtime.program import Metrics, Stepper
+from anyshape.runtime.program import Estimate, Metrics, Stepper
 from anyshape.saved.container import Blobs
 from anyshape.saved.records import ProgramRecord
 from anyshape.sym import BindingPlan, Dim
@@ -97,6 +97,11 @@ class NativeExecutor:
         if not self.notes.bindings.allows(binding):
             return None
         return self._at(sizes, self.linked.program.planned_bytes)
+
+    def estimate(self, sizes: Mapping[str, int]) -> Estimate | None:
+        if not self.notes.bindings.allows(complete_binding(self.notes, sizes)):
+            return None
+        return self._at(sizes, self.linked.program.estimate)
 
     def reserve(self, sizes: Mapping[str, int]) -> None:
         self._at(sizes, self.linked.program.reserve)

@@ -24,7 +24,7 @@ from anyshape.execute.wrapper import ExecutorWrapper
 from anyshape.ir.inputs import entry_plan
 from anyshape.ir.types import Array
 from anyshape.runtime.limits import UNLIMITED, RunLimits
-from anyshape.runtime.program import Metrics
+from anyshape.runtime.program import Estimate, Metrics
 from anyshape.saved.container import Blobs
 
 MOST_SHAPES: Final = 1024
@@ -117,6 +117,13 @@ class PaddingExecutor(ExecutorWrapper[Executor]):
 
     def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
         return self.executor.planned_bytes(self._inner(sizes))
+
+    def estimate(self, sizes: Mapping[str, int]) -> Estimate | None:
+        return self.executor.estimate(self._inner(sizes))
+
+    def unpadded_estimate(self, sizes: Mapping[str, int]) -> Estimate | None:
+        """The same of a call whose sizes are buckets."""
+        return self.executor.estimate({**sizes, **{self._names[n]: sizes[n] for n in self._names}})
 
     def reserve(self, sizes: Mapping[str, int]) -> None:
         self.executor.reserve(self._inner(sizes))

@@ -34,9 +34,14 @@ if TYPE_CHECKING:
 
 
 def executable_record(
-    notes: GraphNotes, executor: Executor, explanation: Explanation, observed: str, blobs: Blobs
+    notes: GraphNotes,
+    executor: Executor,
+    explanation: Explanation,
+    seen: tuple[str, str],
+    blobs: Blobs,
 ) -> ExecutableRecord:
-    """The executor first: weights that it has in panels are not saved in another form."""
+    """The executor first: weights that it has in panels are not saved in another form. `seen` are
+    sizes and calls, as text."""
     ran: ExecutorRecord = executor.record(notes.name, blobs)
     source = notes.source
     forms = {
@@ -63,7 +68,7 @@ def executable_record(
             for each in (*explanation.applied, *explanation.refused)
         ),
         explanation.host_ops,
-        observed,
+        *seen,
         ran,
     )
 

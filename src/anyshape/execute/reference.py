@@ -89,7 +89,7 @@ class ReferenceExecutor:
     def reserve(self, sizes: Mapping[str, int]) -> NoReturn:
         raise CapabilityError("reference", "plans no memory", "compile with executor='native'")
 
-    planned_bytes = reserve
+    planned_bytes = estimate = reserve
 
     def trim(self) -> None:
         """Nothing is held."""

@@ -19,7 +19,7 @@ from anyshape.ir.types import Array
 from anyshape.observe.explain import KernelSummary
 from anyshape.runtime.failures import MemoryRefusedError
 from anyshape.runtime.limits import UNLIMITED, RunLimits
-from anyshape.runtime.program import Metrics
+from anyshape.runtime.program import Estimate, Metrics
 
 E = TypeVar("E", bound=Executor)
 
@@ -52,6 +52,9 @@ class ExecutorWrapper(Generic[E]):
 
     def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
         return self.executor.planned_bytes(sizes)
+
+    def estimate(self, sizes: Mapping[str, int]) -> Estimate | None:
+        return self.executor.estimate(sizes)
 
     def beyond_limit(self, failure: MemoryRefusedError) -> AnyshapeError:
         return self.executor.beyond_limit(failure)

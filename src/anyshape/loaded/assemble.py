@@ -9,6 +9,7 @@ from anyshape.base.errors import CapabilityError
 from anyshape.base.options import Options
 from anyshape.codegen.target import Origins, Target
 from anyshape.execute.branches import BranchedExecutable, BranchExecutor
+from anyshape.execute.call_profile import CallProfile
 from anyshape.execute.cases import Case, Cases, NativeSelector
 from anyshape.execute.course import CoursePlan
 from anyshape.execute.course_calls import NativeCourse
@@ -44,8 +45,12 @@ from anyshape.saved.records import (
 
 def executable_of(record: ExecutableRecord, code: FileCode) -> Executable:
     """An Executable of the program that the file has."""
-    notes = SavedGraphNotes(record, code)
-    executor = _executor(record.executor, code)
+    executable = _assembled(SavedGraphNotes(record, code), _executor(record.executor, code))
+    executable.continue_profile(CallProfile.from_json(record.profile))
+    return executable
+
+
+def _assembled(notes: SavedGraphNotes, executor: Executor) -> Executable:
     if isinstance(executor, BranchExecutor):
         return BranchedExecutable(executor, notes)
     if isinstance(executor, NativeExecutor) and any(a.static for a in executor.notes.bindings.axes):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from numpy import ndarray
 
@@ -18,6 +19,12 @@ from anyshape.saved.records import ExecutableRecord, ProgramRecord
 if TYPE_CHECKING:
     from anyshape.execute import Executable, StepRun
 
+HOT: Final = 64
+"""So many bindings of a saved profile are made ready when it is loaded."""
+
+STATIC: Final = "static"
+"""A word of the declarations of axes; a program that has it is put together at once."""
+
 
 class LoadedExecutable(PassedOn):
     """A compiled graph from a file. Calls are those of `Executable`; so is the rest."""
@@ -30,6 +37,23 @@ class LoadedExecutable(PassedOn):
         self._run: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
         if isinstance(record.executor, ProgramRecord) and not record.executor.output_numbers:
             self._run = code.program(record.executor).run
+        if isinstance(record.executor, ProgramRecord):
+            self._prepare(record.executor)
+
+    def _prepare(self, program: ProgramRecord) -> None:
+        """Level 2 of the bindings that most calls had before it was saved; of a program with static
+        axes, all memory."""
+        if STATIC in program.sizes.facts:
+            _ = self.executable
+        for binding in hot_bindings(self._record.profile, self._code):
+            if binding.keys() == set(program.symbols):
+                sizes = [binding[name] for name in program.symbols]
+                self._code.program(program).native.specialize(sizes)
+
+    def profile_calls(self, *, on: bool = True) -> None:
+        """See `Executable.profile_calls`."""
+        self._run = None  # calls go through the Executable, which counts them
+        super().profile_calls(on=on)
 
     def _assembled(self) -> Executable:
         from anyshape.loaded.assemble import executable_of  # noqa: PLC0415 - on first use
@@ -81,3 +105,12 @@ class LoadedExecutable(PassedOn):
 
     def __deepcopy__(self, memo: object) -> LoadedExecutable:
         return self
+
+
+def hot_bindings(profile: str, code: FileCode) -> list[dict[str, int]]:
+    """Of a saved profile, the most frequent first."""
+    try:
+        rows = json.loads(profile)
+        return [dict(binding) for binding, _, _ in rows[:HOT]]
+    except (TypeError, ValueError):
+        raise code.damaged("it has no profile of calls") from None

@@ -44,6 +44,10 @@ class LoadedModel(PassedOn):
     def _assembled(self) -> Executable:
         return self._loaded.executable
 
+    def profile_calls(self, *, on: bool = True) -> None:
+        """See `Executable.profile_calls`."""
+        self._loaded.profile_calls(on=on)
+
     @property
     def module(self) -> CompiledModule:
         """The same with all that a CompiledModule can do."""

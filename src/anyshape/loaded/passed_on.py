@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anyshape.execute import (
+        CallProfile,
         Capabilities,
         Executable,
         ExecutableMemory,
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
         Specialization,
     )
     from anyshape.observe.explain import Explanation
+    from anyshape.observe.strategies import Strategies
     from anyshape.runtime.metrics import Metrics
+    from anyshape.runtime.program import Estimate
     from anyshape.sym import Axis
 
 
@@ -70,6 +73,18 @@ class PassedOn:
 
     def observed(self) -> ObservedSizes:
         return self.executable.observed()
+
+    def profile_calls(self, *, on: bool = True) -> None:
+        self.executable.profile_calls(on=on)
+
+    def profile(self) -> CallProfile:
+        return self.executable.profile()
+
+    def estimate(self, **axes: int) -> Estimate:
+        return self.executable.estimate(**axes)
+
+    def strategies(self) -> Strategies:
+        return self.executable.strategies()
 
     def memory(self) -> ExecutableMemory:
         return self.executable.memory()

@@ -85,6 +85,7 @@ class Explanation:
     target: str = ""  # what runs its kernels, if it has any
     branches: tuple[str, ...] = ()  # the cases that have programs of their own, and those refused
     groups: tuple[Group, ...] = ()  # decisions of a saved executable, which has no others
+    strategies: tuple[str, ...] = ()  # how axes vary, and what else could be done
 
     @property
     def applied(self) -> tuple[Group, ...]:
@@ -113,6 +114,7 @@ class Explanation:
         sections = (
             ("", [f"{self.graph}: {self._how}"]),
             ("branches on sizes", [f"  {line}" for line in self.branches]),
+            ("axes", [f"  {line}" for line in self.strategies]),
             ("passes", _pass_table(self.passes)),
             ("done", self._listed(self.applied, "applied")),
             ("refused", self._listed(self.refused, "refused")),

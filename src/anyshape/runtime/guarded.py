@@ -17,7 +17,7 @@ from anyshape.program import ProgramDescription
 from anyshape.runtime import _native
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.options import RunOptions
-from anyshape.runtime.program import FirstWord, Outputs, Program, Run, Stepper
+from anyshape.runtime.program import Estimate, FirstWord, Outputs, Program, Run, Stepper
 from anyshape.runtime.specialization import Specialization
 
 
@@ -95,9 +95,17 @@ class GuardedProgram(Program):
         with self._guard():
             return super().planned_bytes(symbols)
 
+    def estimate(self, symbols: Sequence[int]) -> Estimate:
+        with self._guard():
+            return super().estimate(symbols)
+
     def reserve(self, symbols: Sequence[int]) -> None:
         with self._guard():
             super().reserve(symbols)
+
+    def take_static_memory(self, ranges: Sequence[range]) -> None:
+        with self._guard():
+            super().take_static_memory(ranges)
 
 
 class GuardedStepper(Stepper):

@@ -225,6 +225,7 @@ class ExecutableRecord(NamedTuple):
     groups: tuple[GroupRecord, ...]
     host_ops: tuple[tuple[str, int], ...]
     observed: str
+    profile: str  # calls by their sizes
     executor: ExecutorRecord
 
 

@@ -39,7 +39,7 @@ NO_OPS = {
     "Axis", "Cancellation", "CompiledModule", "Executable", "GradientsWarning", "HostOpsWarning",
     "Jitted", "KernelView", "ObservedSizes", "Options", "ResultCache", "Specialization", "Tensor",
     "compile", "errors", "ir", "jit", "newaxis", "AnyshapeError", "learn_buckets",
-    "Ragged", "RaggedModule", "pack", "ragged",
+    "Ragged", "RaggedModule", "pack", "ragged", "Batch", "CallProfile", "batches", "strategies",
     "ExecutionMode", "GraphOptimizationLevel", "IOBinding", "InferenceSession", "ModelMetadata",
     "NodeArg", "OrtValue", "RunOptions", "SessionOptions", "get_available_providers", "get_device",
     "set_default_logger_severity", "LoadedExecutable", "LoadedModel", "load",

@@ -7,8 +7,6 @@ Prints the page faults of these calls. It exits with 0, or is ended by SIGSYS; `
 filter.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import os

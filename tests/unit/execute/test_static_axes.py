@@ -1,7 +1,5 @@
 """Static axes: memory for the greatest sizes is taken once, and no call asks for any."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
