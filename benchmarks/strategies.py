@@ -1,21 +1,33 @@
 """Techniques for axes that vary, on one model: MiniLM with its real weights.
 
-    python -m benchmarks.strategies [--rounds N]
+    python -m benchmarks.strategies ragged              a batch, padded and packed
+    python -m benchmarks.strategies techniques          a stream of requests, one at a time
+    python -m benchmarks.strategies techniques --stream uniform
+    python -m benchmarks.strategies buckets             waste as predicted, and the cap
+    python -m benchmarks.strategies batches             a stream of requests, in batches
 
-Two threads. A batch of 32 requests of 4 to 512 tokens, most of them short (Zipf-like), is run by
-each technique in turns, in one process; a round takes each of them once, and the best counts.
+Two threads; each part takes a minute or less. Requests have 4 to 512 tokens, most of them few
+(Zipf-like), or any number as often (uniform).
 
-    padded    all requests as long as the longest, with a mask
-    ragged    the same requests end to end, without padding
-    long      one exact run of 512 tokens, the best that products and attention can do per token
+`ragged` runs a batch of 32 requests by each technique in turns, in one process; a round takes each
+of them once, and the best counts. `long` is one exact run of 512 tokens, the best that products and
+attention can do per token.
+
+`techniques` runs each request by itself, by each technique in turns, so that the machine is the
+same for all: exact sizes, buckets that are powers of two, memory for a maximum, and ragged. Bytes
+are those that are held between calls, without weights.
+
+`batches` runs all requests in first-come batches of 8, and in those of `ash.batches`: padded to
+their longest, padded to buckets, and ragged.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, cast
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -25,9 +37,23 @@ import numpy as np
 # ruff: noqa: PLC0415 - torch is imported where a model is
 
 REQUESTS, SHORTEST, LONGEST = 32, 4, 512
+STREAM: Final = {"zipf": 500, "uniform": 200}
+BATCHED: Final = 1000
 WORDS: Final = 30_000
 THREADS: Final = 2
 RAGGED_LIMIT, LONG_LIMIT = 1.6, 0.95
+BATCHES_LIMIT: Final = 1.5
+WASTE_LIMIT: Final = 0.02
+CAP: Final = 25  # percent of a bucket
+FIRST_COME: Final = 8
+BUDGET: Final = 0.1  # seconds of one ragged batch
+MIB: Final = 1 << 20
+
+Request = Any  # an array of tokens
+Call = Callable[[Request], Any]
+
+
+# --- requests -------------------------------------------------------------------------------------
 
 
 def zipf_lengths(count: int, seed: int = 0) -> list[int]:
@@ -37,33 +63,55 @@ def zipf_lengths(count: int, seed: int = 0) -> list[int]:
     return np.random.default_rng(seed).choice(sizes, count, p=weights / weights.sum()).tolist()
 
 
-def compiled() -> tuple[Any, Any]:
-    """The encoder as it is, and without padding."""
-    import torch
-    from examples.sentence_encoder import load_encoder, model_folder
-
-    import anyshape as ash
-
-    folder = model_folder()
-    if folder is None:
-        raise FileNotFoundError("the weights of MiniLM: make bench installs them")
-    ids, names = torch.ones(2, 9, dtype=torch.long), ("batch", "seq")
-    example: dict[str, Any] = {
-        "kwargs": {"input_ids": ids, "attention_mask": ids},
-        "axes": {"input_ids": names, "attention_mask": names},
-        "threads": THREADS,
-    }
-    encoder, make = load_encoder(folder), cast(Any, ash.compile)
-    return make(encoder, **example), make(encoder, **example, ragged="seq")
+def uniform_lengths(count: int, seed: int = 0) -> list[int]:
+    return np.random.default_rng(seed).integers(SHORTEST, LONGEST + 1, count).tolist()
 
 
-def padded(requests: list[np.ndarray]) -> dict[str, np.ndarray]:
+def requests_of(lengths: Iterable[int]) -> list[Request]:
+    rng = np.random.default_rng(1)
+    return [rng.integers(0, WORDS, length) for length in lengths]
+
+
+def padded(requests: Sequence[Request]) -> dict[str, np.ndarray]:
     longest = max(map(len, requests))
     ids = np.zeros((len(requests), longest), np.int64)
     mask = np.zeros_like(ids)
     for row, request in enumerate(requests):
         ids[row, : len(request)], mask[row, : len(request)] = request, 1
     return {"input_ids": ids, "attention_mask": mask}
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def encoder() -> Any:
+    from examples.sentence_encoder import load_encoder, model_folder
+
+    folder = model_folder()
+    if folder is None:
+        raise FileNotFoundError("the weights of MiniLM: make bench installs them")
+    return load_encoder(folder)
+
+
+def compiled(model: Any, names: tuple[Any, Any] = ("batch", "seq"), **chosen: Any) -> Any:
+    import torch
+
+    import anyshape as ash
+
+    ids = torch.ones(2 if names[0] == "batch" else 1, 9, dtype=torch.long)
+    example: dict[str, Any] = {
+        "kwargs": {"input_ids": ids, "attention_mask": ids},
+        "axes": {"input_ids": names, "attention_mask": names},
+        "threads": THREADS,
+    }
+    return cast(Any, ash.compile)(model, **example, **chosen)
+
+
+def one(request: Request) -> dict[str, np.ndarray]:
+    return {"input_ids": request[None], "attention_mask": np.ones((1, len(request)), np.int64)}
+
+
+# --- a batch, padded and packed -------------------------------------------------------------------
 
 
 def best_of(rounds: int, calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
@@ -77,25 +125,22 @@ def best_of(rounds: int, calls: dict[str, Callable[[], Any]]) -> dict[str, float
     return best
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--rounds", type=int, default=7)
-    rounds = parser.parse_args().rounds
+def ragged_part(rounds: int) -> None:
     import anyshape as ash
 
-    exact, ragged = compiled()
-    rng = np.random.default_rng(1)
-    requests = [rng.integers(0, WORDS, length) for length in zipf_lengths(REQUESTS)]
+    model = encoder()
+    exact, ragged = compiled(model), compiled(model, ragged="seq")
+    requests = requests_of(zipf_lengths(REQUESTS))
     total = sum(map(len, requests))
     batch, packed = padded(requests), ash.pack(requests)
-    one = padded([rng.integers(0, WORDS, LONGEST)])
+    longest = one(np.random.default_rng(2).integers(0, WORDS, LONGEST))
     difference = np.abs(exact(**batch) - ragged(input_ids=packed)).max()
     seconds = best_of(
         rounds,
         {
             "padded": lambda: exact(**batch),
             "ragged": lambda: ragged(input_ids=packed),
-            "long": lambda: exact(**one),
+            "long": lambda: exact(**longest),
         },
     )
     speed = {name: (LONGEST if name == "long" else total) / s for name, s in seconds.items()}
@@ -106,6 +151,173 @@ def main() -> None:
     print(f"ragged/padded {speed['ragged'] / speed['padded']:.2f} (≥ {RAGGED_LIMIT})")
     print(f"ragged/long   {speed['ragged'] / speed['long']:.2f} (≥ {LONG_LIMIT})")
     print(f"largest difference of a result: {difference:.1e}")
+
+
+# --- one request at a time ------------------------------------------------------------------------
+
+
+class Technique:
+    """A compiled model, how it takes a request, and what its calls took."""
+
+    def __init__(self, name: str, make: Callable[[], Any], call: Callable[[Any], Call]) -> None:
+        started = time.perf_counter()
+        self.name, self.model = name, make()
+        self.compile_seconds = time.perf_counter() - started
+        self.call = call(self.model)
+        self.seconds: list[float] = []
+        self.faults = 0
+
+    def run(self, request: Request) -> Any:
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        started = time.perf_counter()
+        result = self.call(request)
+        self.seconds.append(time.perf_counter() - started)
+        self.faults += resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults
+        return result
+
+    def row(self, tokens: int) -> str:
+        executable = self.model.executable
+        metrics, memory = executable.metrics(), executable.memory()
+        held = memory.idle_arenas + memory.specializations
+        level_2 = metrics.specialize_ns / max(metrics.misses, 1) / 1e3
+        p50, p99 = np.percentile(self.seconds, [50, 99]) * 1e3
+        speed = tokens / sum(self.seconds)
+        faults = self.faults / len(self.seconds)
+        return (
+            f"  {self.name:8} {p50:8.2f} {p99:8.2f} {speed:9.0f} {held / MIB:9.1f} {faults:9.1f} "
+            f"{metrics.misses:6} {level_2:8.1f} {self.compile_seconds:8.1f}"
+        )
+
+
+def techniques() -> list[Technique]:
+    import anyshape as ash
+
+    model = encoder()
+    rows = ash.Axis("batch", min=1, max=1, static=True)
+    bounded = {"min": 1, "max": LONGEST}
+    pow2 = (1, ash.Axis("seq", **bounded, buckets="pow2"))
+    static = (rows, ash.Axis("seq", **bounded, static=True))
+    by_mask = lambda made: lambda request: made(**one(request))  # noqa: E731
+    packed = lambda made: lambda request: made(input_ids=ash.pack([request]))  # noqa: E731
+    return [
+        Technique("exact", lambda: compiled(model, (1, ash.Axis("seq", **bounded))), by_mask),
+        Technique("buckets", lambda: compiled(model, pow2), by_mask),
+        Technique("static", lambda: compiled(model, static), by_mask),
+        Technique("ragged", lambda: compiled(model, ragged="seq"), packed),
+    ]
+
+
+def techniques_part(stream: str, count: int) -> None:
+    lengths = zipf_lengths(count) if stream == "zipf" else uniform_lengths(count)
+    requests, every = requests_of(lengths), techniques()
+    for technique in every:  # caches of the machine, Python's memory
+        for request in requests[:2]:
+            technique.call(request)
+    worst = 0.0
+    for request in requests:
+        results = [technique.run(request) for technique in every]
+        worst = max(worst, *(float(np.abs(each - results[0]).max()) for each in results[1:]))
+    print(f"{count} requests, {stream}, {sum(lengths)} tokens, {THREADS} threads")
+    print("           p50 ms   p99 ms  tokens/s  held MiB  faults/call  made level 2 µs compile s")
+    for technique in every:
+        print(technique.row(sum(lengths)))
+    print(f"largest difference of a result from exact: {worst:.1e}")
+
+
+# --- buckets --------------------------------------------------------------------------------------
+
+
+def buckets_part(count: int) -> None:
+    import anyshape as ash
+
+    lengths, seen = zipf_lengths(count), zipf_lengths(BATCHED, seed=9)  # an earlier sample
+    buckets = ash.learn_buckets(seen, 8)
+    axis = ash.Axis("seq", min=1, max=LONGEST, buckets=buckets, max_padding=f"{CAP}%")
+    model = compiled(encoder(), (1, axis))
+    rule = axis.padding
+    assert rule is not None
+    predicted = 1 - sum(seen) / sum(rule.padded(length)[0] for length in seen)
+    most, before = 0.0, model.metrics()
+    for request in requests_of(lengths):
+        model(**one(request))
+        now = model.metrics()
+        taken = now.padded_elements - before.padded_elements
+        most = max(most, 1 - (now.valid_elements - before.valid_elements) / taken)
+        before = now
+    measured = 1 - before.valid_elements / before.padded_elements
+    print(f"{count} requests, buckets {buckets}, at most {CAP} % of one is padding")
+    print(f"waste predicted {predicted:.4f}, measured {measured:.4f} (within {WASTE_LIMIT})")
+    print(f"most of one call {most:.4f} (≤ {CAP / 100})")
+
+
+# --- batches --------------------------------------------------------------------------------------
+
+
+def batches_part(count: int) -> None:
+    import anyshape as ash
+
+    model = encoder()
+    requests = requests_of(zipf_lengths(count))
+    tokens = sum(map(len, requests))
+    pow2 = ash.Axis("seq", min=1, max=LONGEST, buckets="pow2")
+    exact, ragged = compiled(model), compiled(model, ragged="seq")
+    bucketed = compiled(model, ("batch", pow2))
+
+    def by_mask(made: Any, batches: Any) -> list[Any]:
+        arrays = (batch.padded() for batch in batches)
+        return [made(input_ids=ids, attention_mask=mask) for ids, mask in arrays]
+
+    def first_come() -> list[Any]:
+        parts = (requests[at : at + FIRST_COME] for at in range(0, count, FIRST_COME))
+        return [row for part in parts for row in exact(**padded(part))]
+
+    def grouped(made: Any) -> list[Any]:
+        batches = ash.batches(requests, made)
+        return batches.in_order(by_mask(made, batches))
+
+    def end_to_end() -> list[Any]:
+        batches = ash.batches(requests, ragged, budget=BUDGET)
+        return batches.in_order([ragged(input_ids=batch.packed()) for batch in batches])
+
+    ways = {
+        "first-come": first_come,
+        "padded": lambda: grouped(exact),
+        "buckets": lambda: grouped(bucketed),
+        "ragged": end_to_end,
+    }
+    for way in (exact, bucketed):
+        way(**padded(requests[:2]))
+    ragged(input_ids=ash.pack(requests[:2]))
+    speed: dict[str, float] = {}
+    expected: Any = None
+    print(f"{count} requests, {tokens} tokens, {THREADS} threads")
+    for name, way in ways.items():
+        started = time.perf_counter()
+        results = np.array(way())
+        speed[name] = tokens / (time.perf_counter() - started)
+        expected = results if expected is None else expected
+        ratio, worst = speed[name] / speed["first-come"], np.abs(results - expected).max()
+        print(f"  {name:11} {speed[name]:8.0f} tokens/s {ratio:5.2f}  differs by {worst:.1e}")
+    best = max(speed[name] for name in ("padded", "buckets", "ragged"))
+    print(f"best/first-come {best / speed['first-come']:.2f} (≥ {BATCHES_LIMIT})")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("part", choices=["ragged", "techniques", "buckets", "batches"])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--stream", choices=sorted(STREAM), default="zipf")
+    parser.add_argument("--requests", type=int, default=0)
+    chosen = parser.parse_args()
+    match chosen.part:
+        case "ragged":
+            ragged_part(chosen.rounds)
+        case "techniques":
+            techniques_part(chosen.stream, chosen.requests or STREAM[chosen.stream])
+        case "buckets":
+            buckets_part(chosen.requests or STREAM["zipf"])
+        case _:
+            batches_part(chosen.requests or BATCHED)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.errors.messages import message_of
 
 import anyshape as ash
+from anyshape.base.errors import AxisDeclarationError
 from anyshape.execute.padding_executor import PaddingExecutor
 
 SEQ = ash.Axis("seq", min=1, max=512, buckets=[16, 64, 512])
@@ -142,3 +144,36 @@ def test_an_index_out_of_range_is_where_the_caller_put_it(encoder: tuple[Encoder
     tokens[2, 5] = 50
     with pytest.raises(ash.errors.IndexRangeError, match=r"\[2, 5\]"):
         compiled(tokens)
+
+
+# --- sizes that are derived -----------------------------------------------------------------------
+
+
+@ash.jit(axes=[ash.Axis("n", min=1, max=64, buckets=[8, 64])])
+def derived(x: ash.f32["2*n"], y: ash.f32["n + 3", 4]) -> Any:
+    return ash.softmax(x, axis=0), y.max(axis=0), y.mean(axis=0), x.reshape(-1, 2).mean(axis=0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 33, 63, 64])
+def test_an_axis_that_inputs_have_in_expressions_only(n: int) -> None:
+    executor = with_worst_padding(derived.executable)
+    rng = np.random.default_rng(n)
+    x, y = rng.normal(size=2 * n).astype("f4"), rng.normal(size=(n + 3, 4)).astype("f4")
+    weights = np.exp(x - x.max())
+    expected = weights / weights.sum(), y.max(0), y.mean(0), x.reshape(-1, 2).mean(0)
+    before = executor.metrics().padded_elements
+    for result, value in zip(derived(x, y), expected, strict=True):
+        np.testing.assert_allclose(result, value, rtol=1e-4, atol=1e-5)
+    padded = 8 if n <= 8 else 64
+    assert executor.metrics().padded_elements - before == 2 * padded + 4 * (padded + 3)
+
+
+def test_an_axis_that_no_size_grows_with() -> None:
+    @ash.jit(axes=[ash.Axis("n", min=1, max=64, buckets=[8, 64])])
+    def rest(x: ash.f32["100 - n"]) -> Any:
+        return ash.softmax(x, axis=0)
+
+    assert message_of(AxisDeclarationError, lambda: ash.compile(rest)) == (
+        "axis 'n' has buckets, but no size of an input of 'rest' grows with it\n"
+        "fix: drop the buckets, or give an input the axis 'n'"
+    )

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from anyshape.base.errors import OptionError
+from anyshape.base.errors import AxisDeclarationError, OptionError
 from anyshape.base.lazy import lazy_read_only
 from anyshape.dynamic.masks import valid_size
 from anyshape.dynamic.masks_forms import InsertMasks
@@ -125,12 +125,25 @@ def _product(dims: Sequence[Dim], binding: Mapping[Symbol, int]) -> int:
 
 def padded_graph(graph: Graph, ctx: PassContext, *, strict: bool = False) -> PaddedGraph | None:
     """The graph with masks for its axes with buckets; None if no input has one."""
-    given = {dim.symbol for _, type_ in tensor_inputs(graph) for dim in type_.shape}
+    given = {symbol for _, type_ in tensor_inputs(graph) for symbol in type_.symbols}
     axes = tuple(axis for axis in graph.axes if axis.buckets and axis.symbol in given)
     if not axes:
         return None
     masks = InsertMasks(tuple(axis.symbol for axis in axes), strict)
-    return PaddedGraph(graph, masks.run(graph, ctx), axes)
+    padded = PaddedGraph(graph, masks.run(graph, ctx), axes)
+    _check_padded_inputs(padded)
+    return padded
+
+
+def _check_padded_inputs(padded: PaddedGraph) -> None:
+    """Where sizes only fall as an axis grows, no array of a call could be padded."""
+    count = len(tensor_inputs(padded.source))
+    types = [type_ for _, type_ in tensor_inputs(padded.graph)[:count]]
+    for axis in padded.axes:
+        if not any(axis.symbol in type_.symbols for type_ in types):
+            problem = f"has buckets, but no size of an input of '{padded.source.name}' grows with it"
+            fix = f"drop the buckets, or give an input the axis '{axis.name}'"
+            raise AxisDeclarationError(axis.name, problem, fix)
 
 
 def mixing_ops(graph: Graph, name: str) -> dict[str, int]:
