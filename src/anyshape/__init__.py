@@ -9,7 +9,7 @@ from importlib import import_module as _import_module
 
 from anyshape import _public
 from anyshape.base.fork_lock import LOADING as _LOADING
-from anyshape.loaded import LoadedExecutable, LoadedModel, load
+from anyshape.loaded import LoadedExecutable, LoadedModel, LoadedRaggedModel, load
 
 if _typing.TYPE_CHECKING:
     from anyshape import ir
@@ -234,6 +234,7 @@ if _typing.TYPE_CHECKING:
         "KernelView",
         "LoadedExecutable",
         "LoadedModel",
+        "LoadedRaggedModel",
         "ModelMetadata",
         "NodeArg",
         "ObservedSizes",

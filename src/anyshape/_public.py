@@ -276,7 +276,9 @@ PLACES: Final[Mapping[str, tuple[str, str]]] = {
 }
 """The module of each name, and what it is called there."""
 
-NAMES: Final = (*PLACES, "LoadedExecutable", "LoadedModel", "ir", "load", "newaxis")
+_LOADED: Final = ("LoadedExecutable", "LoadedModel", "LoadedRaggedModel", "load")
+
+NAMES: Final = (*PLACES, *_LOADED, "ir", "newaxis")
 """All but the functions that come from ops."""
 
 

@@ -83,9 +83,35 @@ def test_sizes_are_refused_in_the_words_of_the_model() -> None:
         pooled(np.ones((2, 9, 8), np.float64), w)
 
 
-def test_it_is_not_saved(tmp_path: Any) -> None:
-    with pytest.raises(ash.errors.NotSavableError, match="buckets of axis 'seq'"):
-        pooled.executable.save(tmp_path / "pooled")
+@pytest.mark.parametrize("recompile", [False, True])
+def test_it_is_saved_and_loaded(tmp_path: Any, recompile: bool) -> None:
+    pooled.executable.save(tmp_path / "pooled")
+    loaded = ash.load(tmp_path / "pooled", recompile=recompile)
+    with_worst_padding(loaded if recompile else loaded.executable)
+    rng = np.random.default_rng(0)
+    w = rng.standard_normal((8, 8), np.float32)
+    for seq in (1, 15, 17, 100, 512):
+        x = rng.standard_normal((2, seq, 8), np.float32)
+        for result, expected in zip(loaded(x, w), pooled(x, w), strict=True):
+            np.testing.assert_array_equal(result, expected)
+    assert loaded.metrics().padded_elements > loaded.metrics().valid_elements > 0
+    with pytest.raises(ash.errors.AxisRangeError, match="axis 'seq'"):
+        loaded(np.ones((2, 513, 8), np.float32), w)
+
+
+def test_a_padded_graph_that_computes_sizes_is_saved(tmp_path: Any) -> None:
+    @ash.jit(axes=[SEQ])
+    def positive(x: ash.f32["seq"]) -> Any:
+        return ash.nonzero(x > 0), x.sum()
+
+    executable = ash.compile(positive)
+    executable.save(tmp_path / "positive")
+    loaded = ash.load(tmp_path / "positive")
+    for seq in (1, 20, 70):
+        x = np.random.default_rng(seq).standard_normal(seq, np.float32)
+        found, total = loaded(x)
+        np.testing.assert_array_equal(np.sort(found.ravel()), np.flatnonzero(x > 0))
+        np.testing.assert_allclose(total, x.sum(), rtol=1e-4, atol=1e-4)
 
 
 def test_results_are_written_where_the_caller_says() -> None:

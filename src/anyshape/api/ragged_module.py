@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Final
 
-import numpy as np
-
-from anyshape.base.errors import InputError, OffsetsError, RaggedModelError
+from anyshape.api.record_model import ragged_record
+from anyshape.base.errors import RaggedModelError
 from anyshape.base.options import Options
+from anyshape.base.pickled import from_saved
 from anyshape.dynamic.ragged_rewrite import RaggedGraph, ragged_graph
 from anyshape.execute import CompileKeywords, Executable, compile_graph
-from anyshape.execute.tensors import as_numpy, is_torch
+from anyshape.execute.ragged_calls import RaggedCalls
+from anyshape.execute.record_graph import file_parts
 from anyshape.frontend.builder.pytree import unflatten
-from anyshape.frontend.builder.ragged_value import Ragged, pack
 from anyshape.frontend.imported.program import FixedResult, ImportedModel, TensorResult, UserInput
+from anyshape.saved.container import Blobs, Bytes, write_file
 
 MASK: Final = "attention_mask"
 """How models call the input that tells tokens from padding."""
@@ -30,33 +32,12 @@ class RaggedModule:
 
     def __init__(self, executable: Executable, made: RaggedGraph, model: ImportedModel) -> None:
         self.executable = executable
-        self._made = made
-        self._names = made.graph.inputs[:-1]
+        self._calls = RaggedCalls(made.graph.inputs[:-1], made.packed, made.of_tokens)
         self._program = model.program
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        given = self._given(args, kwargs)
-        arrays: list[Any] = []
-        offsets: Any = None
-        for name in self._names:
-            value = given[name]
-            if name in self._made.packed:
-                packed = _packed(name, value)
-                _check_same(name, offsets, packed.offsets)
-                value, offsets = packed.values, packed.offsets
-            arrays.append(value)
-        results = self.executable(*arrays, offsets)
-        pairs = zip(results, self._made.of_tokens, strict=True)
-        leaves = [Ragged(each, offsets) if is_tokens else each for each, is_tokens in pairs]
+        leaves = self._calls.results(self.executable, args, kwargs)
         return unflatten(self._program.result_structure, self._returned(leaves))
-
-    def _given(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        given = {**dict(zip(self._names, args, strict=False)), **kwargs}
-        wanted = ", ".join(self._names)
-        if len(args) > len(self._names) or given.keys() != set(self._names):
-            found = ", ".join(map(str, given)) or "nothing"
-            raise InputError("arguments", f"are {found}", f"pass {wanted}, each once")
-        return given
 
     def _returned(self, results: Sequence[Any]) -> list[Any]:
         return [
@@ -64,6 +45,21 @@ class RaggedModule:
             for each in self._program.returned
             if isinstance(each, TensorResult | FixedResult)
         ]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes a file that `anyshape.load` runs without compiling. See `Executable.save`."""
+        write_file(path, self.saved())
+
+    def saved(self) -> list[Bytes]:
+        """The parts of that file."""
+        blobs = Blobs()
+        executable = self.executable.record(blobs)
+        record = ragged_record(self._program, executable, self._calls)
+        return file_parts(record, blobs, self.executable.isa)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as that file."""
+        return from_saved, (b"".join(self.saved()),)
 
 
 def ragged_module(
@@ -81,18 +77,3 @@ def ragged_module(
         raise RaggedModelError(program.graph.name, problem, "compile it without ragged=")
     made = ragged_graph(program.graph, seq, mask)
     return RaggedModule(compile_graph(made.graph, options, **chosen), made, model)
-
-
-def _packed(name: str, value: Any) -> Ragged:
-    if isinstance(value, Ragged):
-        return Ragged(value.values, np.asarray(as_numpy(value.offsets), np.int64))
-    if not isinstance(value, (list, tuple)):
-        fix = "pass a list of arrays, one for each sequence, or what ash.pack makes of it"
-        raise InputError(name, f"is a {type(value).__name__}, and not ragged", fix)
-    given = cast(Sequence[Any], value)
-    return pack([as_numpy(each) if is_torch(each) else each for each in given])
-
-
-def _check_same(name: str, known: Any, offsets: Any) -> None:
-    if known is not None and not np.array_equal(known, offsets):
-        raise OffsetsError(f"{name}.offsets", "they are not those of the inputs before it")

@@ -13,6 +13,7 @@ from typing import assert_never, cast
 import numpy as np
 
 from anyshape.base.errors import NotSavableError
+from anyshape.execute.ragged_calls import RaggedCalls
 from anyshape.execute.record_program import array_record
 from anyshape.frontend.builder.pytree import Branch, Leaf, Structure
 from anyshape.frontend.imported.call_signature import CallSignature
@@ -40,6 +41,7 @@ from anyshape.saved.records import (
     ExecutableRecord,
     ModelProgramRecord,
     ModelRecord,
+    RaggedRecord,
     ReturnedRecord,
     SignatureRecord,
     SourceRecord,
@@ -55,12 +57,30 @@ def model_record(
 ) -> ModelRecord:
     """Refuses, all at once, what only classes of this process can hold."""
     name = model.program.graph.name
-    causes = Counter((*_unknown_arguments(model.signature), *_unknown_results(model)))
+    causes = Counter((*_unknown_arguments(model.signature), *_unknown_results(model.programs)))
     if causes:
         fix = "pass tensors in dicts, lists and tuples, or save model.executable"
         raise NotSavableError(name, causes, fix)
     programs = tuple(_program(program, state, blobs) for program in model.programs)
     return ModelRecord(executable, _signature(model.signature), programs)
+
+
+def ragged_record(
+    program: ImportedProgram, executable: ExecutableRecord, calls: RaggedCalls
+) -> RaggedRecord:
+    """Of a ragged model, which takes its inputs by name."""
+    causes = Counter(_unknown_results([program]))
+    if causes:
+        fix = "give tensors in dicts, lists and tuples, or save model.executable"
+        raise NotSavableError(program.graph.name, causes, fix)
+    return RaggedRecord(
+        executable,
+        calls.names,
+        tuple(sorted(calls.packed)),
+        calls.of_tokens,
+        tuple(map(_returned, program.returned)),
+        _container(program.result_structure),
+    )
 
 
 def _unknown_arguments(signature: CallSignature) -> Iterator[str]:
@@ -72,8 +92,8 @@ def _unknown_arguments(signature: CallSignature) -> Iterator[str]:
             yield f"a {type(constant).__name__} among its arguments"
 
 
-def _unknown_results(model: ImportedModel) -> Iterator[str]:
-    for program in model.programs:
+def _unknown_results(programs: Sequence[ImportedProgram]) -> Iterator[str]:
+    for program in programs:
         for item in program.returned:
             if isinstance(item, FixedResult) and type(item.value) not in PLAIN:
                 yield f"a {type(item.value).__name__} among its results"

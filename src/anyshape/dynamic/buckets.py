@@ -125,8 +125,7 @@ def _product(dims: Sequence[Dim], binding: Mapping[Symbol, int]) -> int:
 
 def padded_graph(graph: Graph, ctx: PassContext, *, strict: bool = False) -> PaddedGraph | None:
     """The graph with masks for its axes with buckets; None if no input has one."""
-    given = {symbol for _, type_ in tensor_inputs(graph) for symbol in type_.symbols}
-    axes = tuple(axis for axis in graph.axes if axis.buckets and axis.symbol in given)
+    axes = padded_axes(graph)
     if not axes:
         return None
     masks = InsertMasks(tuple(axis.symbol for axis in axes), strict)
@@ -135,13 +134,21 @@ def padded_graph(graph: Graph, ctx: PassContext, *, strict: bool = False) -> Pad
     return padded
 
 
+def padded_axes(graph: Graph) -> tuple[Axis, ...]:
+    """Those of its inputs that have buckets."""
+    given = {symbol for _, type_ in tensor_inputs(graph) for symbol in type_.symbols}
+    return tuple(axis for axis in graph.axes if axis.buckets and axis.symbol in given)
+
+
 def _check_padded_inputs(padded: PaddedGraph) -> None:
     """Where sizes only fall as an axis grows, no array of a call could be padded."""
     count = len(tensor_inputs(padded.source))
     types = [type_ for _, type_ in tensor_inputs(padded.graph)[:count]]
     for axis in padded.axes:
         if not any(axis.symbol in type_.symbols for type_ in types):
-            problem = f"has buckets, but no size of an input of '{padded.source.name}' grows with it"
+            problem = (
+                f"has buckets, but no size of an input of '{padded.source.name}' grows with it"
+            )
             fix = f"drop the buckets, or give an input the axis '{axis.name}'"
             raise AxisDeclarationError(axis.name, problem, fix)
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import numpy as np
 
-from anyshape.base.errors import NotSavableError
 from anyshape.base.fork_lock import fork_lock
 from anyshape.dynamic.buckets import PaddedCall, PaddedGraph
 from anyshape.dynamic.masks import valid_size
@@ -26,6 +25,7 @@ from anyshape.ir.types import Array
 from anyshape.runtime.limits import UNLIMITED, RunLimits
 from anyshape.runtime.program import Estimate, Metrics
 from anyshape.saved.container import Blobs
+from anyshape.saved.records import CourseRecord, PaddedRecord, ProgramRecord
 
 MOST_SHAPES: Final = 1024
 """So many shapes of arrays are remembered with their sizes."""
@@ -137,9 +137,10 @@ class PaddingExecutor(ExecutorWrapper[Executor]):
             counted = {"valid_elements": self._valid, "padded_elements": self._taken}
         return self.executor.metrics()._replace(**counted)
 
-    def record(self, name: str, blobs: Blobs) -> NoReturn:
-        axes = {f"buckets of axis '{axis.name}'": 1 for axis in self.padded.axes}
-        raise NotSavableError(name, axes, "compile it without buckets, and pad its arrays yourself")
+    def record(self, name: str, blobs: Blobs) -> PaddedRecord:
+        inner = self.executor.record(name, blobs)
+        assert isinstance(inner, ProgramRecord | CourseRecord), "what is padded is one graph"
+        return PaddedRecord(blobs.add(self.padded.graph.as_text().encode()), inner)
 
 
 def _cut(result: Array, sizes: tuple[int, ...] | None) -> Array:

@@ -8,6 +8,7 @@ put together from the same file when it is first asked for (`assemble`).
     programs     programs of the runtime from records
     executable   LoadedExecutable
     model        LoadedModel, for models of frameworks
+    ragged_model LoadedRaggedModel, for those that take sequences end to end
     assemble     Executables from records, with all that they can do; models: how models are called
     recompile    the graphs and weights of a file, compiled anew
 """
@@ -21,14 +22,15 @@ from anyshape.base.errors import OptionError, SavedMachineError, SavedVersionErr
 from anyshape.loaded.executable import LoadedExecutable
 from anyshape.loaded.model import LoadedModel
 from anyshape.loaded.programs import FileCode
+from anyshape.loaded.ragged_model import LoadedRaggedModel
 from anyshape.runtime.machine import cpu_identity
 from anyshape.saved.container import SavedFile
 from anyshape.saved.identity import runtime_identity
-from anyshape.saved.records import ModelRecord, Root
+from anyshape.saved.records import ModelRecord, RaggedRecord, Root
 
-__all__ = ["LoadedExecutable", "LoadedModel", "from_bytes", "load"]
+__all__ = ["LoadedExecutable", "LoadedModel", "LoadedRaggedModel", "from_bytes", "load"]
 
-Loaded = LoadedExecutable | LoadedModel
+Loaded = LoadedExecutable | LoadedModel | LoadedRaggedModel
 
 
 def load(
@@ -75,4 +77,6 @@ def loaded(file: SavedFile, threads: int = 0) -> Loaded:
     root = code.decoded(cast(Any, Root), manifest.get("root"))
     if isinstance(root, ModelRecord):
         return LoadedModel(root, code)
+    if isinstance(root, RaggedRecord):
+        return LoadedRaggedModel(root, code)
     return LoadedExecutable(root, code)

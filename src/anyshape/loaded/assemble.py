@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from anyshape.base.errors import CapabilityError
 from anyshape.base.options import Options
 from anyshape.codegen.target import Origins, Target
+from anyshape.dynamic.buckets import PaddedGraph, padded_axes
 from anyshape.execute.branches import BranchedExecutable, BranchExecutor
 from anyshape.execute.call_profile import CallProfile
 from anyshape.execute.cases import Case, Cases, NativeSelector
@@ -18,6 +19,7 @@ from anyshape.execute.executor import Executor, RunCounter
 from anyshape.execute.host import HostExecutor
 from anyshape.execute.link import LinkedFunction, LinkedProgram
 from anyshape.execute.native import NativeExecutor
+from anyshape.execute.padding_executor import PaddingExecutor
 from anyshape.execute.regions import HostStep, RegionPlan, SegmentStep
 from anyshape.execute.static_axes import static_ranges
 from anyshape.execute.target import target_for
@@ -36,16 +38,16 @@ from anyshape.saved.records import (
     CasesRecord,
     CourseRecord,
     ExecutableRecord,
-    ExecutorRecord,
     Function,
     HostRecord,
+    PaddedRecord,
     ProgramRecord,
 )
 
 
 def executable_of(record: ExecutableRecord, code: FileCode) -> Executable:
     """An Executable of the program that the file has."""
-    executable = _assembled(SavedGraphNotes(record, code), _executor(record.executor, code))
+    executable = _assembled(SavedGraphNotes(record, code), _executor_of(record, code))
     executable.continue_profile(CallProfile.from_json(record.profile))
     return executable
 
@@ -58,7 +60,16 @@ def _assembled(notes: SavedGraphNotes, executor: Executor) -> Executable:
     return Executable(notes, executor)
 
 
-def _executor(record: ExecutorRecord, code: FileCode) -> Executor:
+def _executor_of(record: ExecutableRecord, code: FileCode) -> Executor:
+    if not isinstance(record.executor, PaddedRecord):
+        return _executor(record.executor, code)
+    source = parse(code.file.text(record.source))
+    masked = parse(code.file.text(record.executor.masked))
+    inner = _executor(record.executor.executor, code)
+    return PaddingExecutor(inner, PaddedGraph(source, masked, padded_axes(source)))
+
+
+def _executor(record: ProgramRecord | CourseRecord | CasesRecord, code: FileCode) -> Executor:
     match record:
         case ProgramRecord():
             return _native(record, code)

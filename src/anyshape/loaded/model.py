@@ -63,7 +63,7 @@ class LoadedModel(PassedOn):
             return self.module(*args, **kwargs)
         results = self._loaded(*arrays)
         program = self._record.programs[0]
-        return _rebuilt(program.results, _leaves(program.returned, results))
+        return rebuilt(program.results, leaves_of(program.returned, results))
 
     def _arrays(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:
         """The arguments in the order of the graph; None for any other call than with arrays."""
@@ -108,15 +108,17 @@ def _is_direct(record: ModelRecord) -> bool:
     )
 
 
-def _leaves(returned: Sequence[ReturnedRecord], results: Sequence[Any]) -> Iterator[Any]:
+def leaves_of(returned: Sequence[ReturnedRecord], results: Sequence[Any]) -> Iterator[Any]:
+    """What a call gives, in order."""
     for item in returned:
         yield results[item.numbers[0]] if item.numbers else item.value
 
 
-def _rebuilt(record: ContainerRecord, leaves: Iterator[Any]) -> Any:
+def rebuilt(record: ContainerRecord, leaves: Iterator[Any]) -> Any:
+    """The same in containers."""
     if not record.kind:
         return next(leaves)
-    children = [_rebuilt(child, leaves) for child in record.children]
+    children = [rebuilt(child, leaves) for child in record.children]
     match record.kind:
         case "dict":
             return dict(zip(record.keys, children, strict=True))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast, get_args
+
 from anyshape.base.lexer import Cursor
 from anyshape.base.location import Location
-from anyshape.ir.checks import ValueCheck
+from anyshape.ir.checks import CheckKind, ValueCheck
 from anyshape.ir.text.values import read_dtype, read_shape
 from anyshape.ir.types import TensorType
 from anyshape.saved.records import PlaceRecord, SizesRecord, ValueCheckRecord
@@ -39,6 +41,7 @@ def place_of(record: PlaceRecord | None) -> Location | None:
 
 def check_of(record: ValueCheckRecord) -> ValueCheck:
     kind, shape = record.kind, dims_of(record.shape)
-    assert kind in ("index", "count", "divisor", "assertion")
+    assert kind in get_args(CheckKind), f"there is no check of {kind}"
     place = place_of(record.place)
-    return ValueCheck(kind, record.op, place, shape, record.axis, record.from_end)
+    known = cast(CheckKind, kind)
+    return ValueCheck(known, record.op, place, shape, record.axis, record.from_end)

@@ -17,17 +17,23 @@ from anyshape.loaded.assemble import case_of
 from anyshape.loaded.models import imported_model
 from anyshape.loaded.notes import SavedGraphNotes
 from anyshape.loaded.programs import FileCode
+from anyshape.loaded.ragged_model import LoadedRaggedModel
 from anyshape.loaded.read_texts import facts_of
 from anyshape.saved.container import SavedFile
-from anyshape.saved.records import CasesRecord, ExecutableRecord, ModelRecord, Root
+from anyshape.saved.records import CasesRecord, ExecutableRecord, ModelRecord, RaggedRecord, Root
 
 
-def recompiled(file: SavedFile, chosen: Mapping[str, Any]) -> Executable | CompiledModule:
+def recompiled(
+    file: SavedFile, chosen: Mapping[str, Any]
+) -> Executable | CompiledModule | LoadedRaggedModel:
     """Weights are named by the digests of their contents, so the graph finds what it was saved
     with, or nothing."""
     code = FileCode(file)
     root = code.decoded(cast(Any, Root), file.manifest.get("root"))
     keywords = cast(CompileKeywords, dict(chosen))
+    if isinstance(root, RaggedRecord):
+        compiled = _compiled(_sources(root.executable, code), keywords)
+        return LoadedRaggedModel(root, code, compiled)
     if not isinstance(root, ModelRecord):
         return _compiled(_sources(root, code), keywords)
     with _reading(code):

@@ -206,7 +206,15 @@ class CasesRecord(NamedTuple):
     executables: tuple[ExecutableRecord, ...]
 
 
-ExecutorRecord: TypeAlias = ProgramRecord | CourseRecord | CasesRecord
+class PaddedRecord(NamedTuple):
+    """A program whose callers' arrays are padded to buckets: its graph with masks, as text, from
+    which sizes are worked out, and what runs it."""
+
+    masked: int
+    executor: ProgramRecord | CourseRecord
+
+
+ExecutorRecord: TypeAlias = ProgramRecord | CourseRecord | CasesRecord | PaddedRecord
 
 
 class ExecutableRecord(NamedTuple):
@@ -292,4 +300,16 @@ class ModelRecord(NamedTuple):
     programs: tuple[ModelProgramRecord, ...]
 
 
-Root: TypeAlias = ExecutableRecord | ModelRecord
+class RaggedRecord(NamedTuple):
+    """A ragged model: an executable, its inputs by name, those that are packed, which results have
+    a row for each token, and what results become."""
+
+    executable: ExecutableRecord
+    names: tuple[str, ...]
+    packed: tuple[str, ...]
+    of_tokens: tuple[bool, ...]
+    returned: tuple[ReturnedRecord, ...]
+    results: ContainerRecord
+
+
+Root: TypeAlias = ExecutableRecord | ModelRecord | RaggedRecord

@@ -42,7 +42,8 @@ NO_OPS = {
     "Ragged", "RaggedModule", "pack", "ragged", "Batch", "CallProfile", "batches", "strategies",
     "ExecutionMode", "GraphOptimizationLevel", "IOBinding", "InferenceSession", "ModelMetadata",
     "NodeArg", "OrtValue", "RunOptions", "SessionOptions", "get_available_providers", "get_device",
-    "set_default_logger_severity", "LoadedExecutable", "LoadedModel", "load",
+    "set_default_logger_severity", "LoadedExecutable", "LoadedModel", "LoadedRaggedModel",
+    "load",
     "bf16", "bool", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
 }  # fmt: skip
 """Public names that are no functions of tensors; the fuzzer uses most of them."""

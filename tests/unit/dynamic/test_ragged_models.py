@@ -1,8 +1,10 @@
 """Padded torch models as ragged ones: every sequence gets what it gets alone, or the model is
 refused by name."""
 
+import pickle
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -120,6 +122,35 @@ def test_tokens_and_pools_are_those_of_each_sequence_alone(attend: Any) -> None:
             wanted = alone(model, sequence)
             for name, own in (("tokens", rows), *((n, found[n][number]) for n in ("top", "mean"))):
                 np.testing.assert_allclose(own, wanted[name][0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("recompile", [False, True])
+def test_it_is_saved_and_loaded(tmp_path: Path, recompile: bool) -> None:
+    ragged = compiled(Encoder(boolean, both))
+    ragged.save(tmp_path / "ragged.ash")
+    loaded = ash.load(tmp_path / "ragged.ash", recompile=recompile)
+    loaded.save(tmp_path / "again.ash")
+    for model in (loaded, pickle.loads(pickle.dumps(ragged)), ash.load(tmp_path / "again.ash")):
+        for lengths in LENGTHS:
+            found, wanted = model(input_ids=drawn(lengths)), ragged(drawn(lengths))
+            assert found.keys() == wanted.keys()
+            np.testing.assert_array_equal(found["tokens"].values, wanted["tokens"].values)
+            np.testing.assert_array_equal(found["tokens"].offsets, wanted["tokens"].offsets)
+            np.testing.assert_array_equal(found["mean"], wanted["mean"])
+    assert {axis.name for axis in loaded.axes} == {"batch", "seq"}
+    with pytest.raises(InputError, match="is a ndarray, and not ragged"):
+        loaded(np.ones(3, np.int64))
+    with pytest.raises(OffsetsError, match="offsets"):
+        loaded(ash.Ragged(np.ones(3, np.int64), np.array([0, 5])))
+
+
+def test_results_in_a_class_of_their_own_are_loaded_as_a_dict() -> None:
+    class Pair(NamedTuple):
+        tokens: Tensor
+        mean: Tensor
+
+    ragged = compiled(Encoder(boolean, lambda h, mask: Pair(h, mean(h, mask))))
+    assert set(pickle.loads(pickle.dumps(ragged))(drawn([2, 3]))) == {"tokens", "mean"}
 
 
 def test_what_is_given_may_be_packed_or_of_torch() -> None:

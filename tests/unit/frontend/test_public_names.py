@@ -28,6 +28,7 @@ NAMES = [
     "KernelView",
     "LoadedExecutable",
     "LoadedModel",
+    "LoadedRaggedModel",
     "ModelMetadata",
     "NodeArg",
     "Options",
