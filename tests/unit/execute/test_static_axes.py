@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,22 @@ def test_level_2_is_made_in_the_memory_of_other_bindings() -> None:
     metrics = executable.metrics()
     assert (metrics.entries, metrics.bytes) == (3, held)
     assert metrics.evictions > 90
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_many_threads_share_a_cache_of_two(static: bool) -> None:
+    """Whoever uses a specialization keeps it, whoever else makes another in its place."""
+    axis = ash.Axis("rows", max=96, static=static)
+    function = ash.jit(axes=[axis])(layer.__wrapped__)
+    executable = ash.compile(function, options=ash.Options(specializations=2))
+
+    def run(seed: int) -> None:
+        for rows in np.random.default_rng(seed).integers(0, 97, 150):
+            called(executable, int(rows))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(run, range(4)))
+    assert executable.metrics().entries == 2
 
 
 def test_buffers_that_live_together_are_disjoint_at_every_size() -> None:
