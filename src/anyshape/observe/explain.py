@@ -114,13 +114,13 @@ class Explanation:
         sections = (
             ("", [f"{self.graph}: {self._how}"]),
             ("branches on sizes", [f"  {line}" for line in self.branches]),
-            ("axes", [f"  {line}" for line in self.strategies]),
             ("passes", _pass_table(self.passes)),
             ("done", self._listed(self.applied, "applied")),
             ("refused", self._listed(self.refused, "refused")),
             ("kernels", [f"  {self.kernels}", *[_SHOWN_BY] * (self.kernels.steps > 0)]),
             ("on the host", [f"  {op}: {count}" for op, count in self.host_ops] or ["  nothing"]),
             ("held between calls", [f"  {_words(what)}: {byte_text(n)}" for what, n in self.held]),
+            ("axes", [f"  {line}" for line in self.strategies]),
             ("at this binding", _indented(self.specialization)),
         )
         return "\n\n".join("\n".join(_section(*part)) for part in sections if part[1])

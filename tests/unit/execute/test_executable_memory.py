@@ -211,7 +211,7 @@ def test_prometheus():
         "# TYPE anyshape_runs_total counter",
         r'anyshape_runs_total{executable="a \"model\"\\"} 7',
     ]
-    values = [line.split() for line in Metrics(*range(15)).as_prometheus().splitlines()]
+    values = [line.split() for line in Metrics(*range(17)).as_prometheus().splitlines()]
     assert {words[0]: words[1] for words in values if words[0] != "#"} == {
         "anyshape_runs_total": "6",
         "anyshape_team_runs_total": "7",
@@ -228,6 +228,8 @@ def test_prometheus():
         "anyshape_result_evictions_total": "12",
         "anyshape_results": "13",
         "anyshape_result_bytes": "14",
+        "anyshape_valid_elements_total": "15",
+        "anyshape_padded_elements_total": "16",
     }
     kinds = {words[2]: words[3] for words in values if words[:2] == ["#", "TYPE"]}
     assert all(name.endswith("_total") == (kind == "counter") for name, kind in kinds.items())

@@ -79,7 +79,7 @@ def test_the_text_has_all_sections_in_order() -> None:
     titles = [part.splitlines()[0] for part in text.split("\n\n")]
     assert titles[0].startswith("model: native executor, ")
     assert titles[1:] == [
-        "axes", "passes", "done", "refused", "kernels", "on the host", "held between calls",
+        "passes", "done", "refused", "kernels", "on the host", "held between calls", "axes",
         "at this binding",
     ]  # fmt: skip
     assert "on the host\n  entropy: 1\n" in text
