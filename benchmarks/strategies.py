@@ -1,8 +1,8 @@
-"""Techniques for axes that vary, on one model: MiniLM with its real weights.
+"""Techniques for axes that vary: MiniLM with its real weights, and two models beside it.
 
     python -m benchmarks.strategies ragged              a batch, padded and packed
     python -m benchmarks.strategies techniques          a stream of requests, one at a time
-    python -m benchmarks.strategies techniques --stream uniform
+    python -m benchmarks.strategies techniques --stream uniform --model minilm|gpt2|conv
     python -m benchmarks.strategies buckets             waste as predicted, and the cap
     python -m benchmarks.strategies batches             a stream of requests, in batches
 
@@ -15,7 +15,8 @@ attention can do per token.
 
 `techniques` runs each request by itself, by each technique in turns, so that the machine is the
 same for all: exact sizes, buckets that are powers of two, memory for a maximum, and ragged. Bytes
-are those that are held between calls, without weights.
+are those that are held between calls, without weights. `gpt2` is GPT-2 small, `conv` MobileNet-V2
+on square images of 32 to 224 rows, both with random weights.
 
 `batches` runs all requests in first-come batches of 8, and in those of `ash.batches`: padded to
 their longest, padded to buckets, and ragged; a part of the stream by each of them in turns.
@@ -38,6 +39,7 @@ import numpy as np
 
 REQUESTS, SHORTEST, LONGEST = 32, 4, 512
 STREAM: Final = {"zipf": 500, "uniform": 200}
+COSTLIER: Final = {"minilm": 1, "conv": 2, "gpt2": 8}
 BATCHED: Final = 1000
 WORDS: Final = 30_000
 THREADS: Final = 2
@@ -191,39 +193,133 @@ class Technique:
         )
 
 
-def techniques() -> list[Technique]:
+class Subject:
+    """A model for requests one at a time: of one axis, which `axes` gives to its inputs."""
+
+    longest: int = LONGEST
+    sizes: str = "tokens"
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def axes(self, axis: Any) -> dict[str, Any]:
+        return {"input_ids": (1, axis)}
+
+    def arguments(self, request: Request) -> dict[str, np.ndarray]:
+        return {"input_ids": request[None]}
+
+    def compiled(self, axis: Any) -> Any:
+        import torch
+
+        import anyshape as ash
+
+        example = self.arguments(self.request(9))
+        given = {name: torch.from_numpy(array) for name, array in example.items()}
+        make = cast(Any, ash.compile)
+        return make(self.model, kwargs=given, axes=self.axes(axis), threads=THREADS)
+
+    def request(self, size: int) -> Request:
+        return np.random.default_rng(size).integers(0, WORDS, size)
+
+
+class MiniLm(Subject):
+    def axes(self, axis: Any) -> dict[str, Any]:
+        return dict.fromkeys(INPUTS, (1, axis))
+
+    def arguments(self, request: Request) -> dict[str, np.ndarray]:
+        return one(request)
+
+
+class Images(Subject):
+    """Square ones."""
+
+    longest, sizes = 224, "rows"
+
+    def axes(self, axis: Any) -> dict[str, Any]:
+        return {"input": (1, None, axis, axis)}
+
+    def arguments(self, request: Request) -> dict[str, np.ndarray]:
+        return {"input": request}
+
+    def request(self, size: int) -> Request:
+        side = max(size * 224 // LONGEST, 32)
+        shape = (1, 3, side, side)
+        return np.random.default_rng(side).standard_normal(shape, np.float32)
+
+
+def gpt2() -> Any:
+    import torch
+    from transformers import GPT2Config, GPT2Model
+
+    class LastToken(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(0)
+            self.model = GPT2Model(GPT2Config()).eval()
+
+        def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+            found = self.model(input_ids=input_ids, use_cache=False).last_hidden_state
+            return found[:, -1]
+
+    return LastToken()
+
+
+def subject(name: str) -> Subject:
+    match name:
+        case "gpt2":
+            return Subject(gpt2())
+        case "conv":
+            from benchmarks.workloads.net_modules import net
+
+            return Images(net("MobileNet-V2").eval())
+        case _:
+            return MiniLm(encoder())
+
+
+def techniques(of: Subject) -> list[Technique]:
     import anyshape as ash
 
-    model = encoder()
-    rows = ash.Axis("batch", min=1, max=1, static=True)
-    bounded = {"min": 1, "max": LONGEST}
-    pow2 = (1, ash.Axis("seq", **bounded, buckets="pow2"))
-    static = (rows, ash.Axis("seq", **bounded, static=True))
-    by_mask = lambda made: lambda request: made(**one(request))  # noqa: E731
-    packed = lambda made: lambda request: made(input_ids=ash.pack([request]))  # noqa: E731
-    return [
-        Technique("exact", lambda: compiled(model, (1, ash.Axis("seq", **bounded))), by_mask),
-        Technique("buckets", lambda: compiled(model, pow2), by_mask),
-        Technique("static", lambda: compiled(model, static), by_mask),
-        Technique("ragged", lambda: compiled(model, ragged="seq"), packed),
+    bounded = {"min": 1, "max": of.longest}
+    declared = {
+        "exact": ash.Axis("size", **bounded),
+        "buckets": ash.Axis("size", **bounded, buckets="pow2"),
+        "static": ash.Axis("size", **bounded, static=True),
+    }
+
+    def by_name(made: Any) -> Call:
+        return lambda request: made(**of.arguments(request))
+
+    def packed(made: Any) -> Call:
+        return lambda request: made(input_ids=ash.pack([request]))
+
+    found = [
+        Technique(name, lambda axis=axis: of.compiled(axis), by_name)
+        for name, axis in declared.items()
     ]
+    if isinstance(of, MiniLm):
+        found.append(Technique("ragged", lambda: compiled(of.model, ragged="seq"), packed))
+    return found
 
 
-def techniques_part(stream: str, count: int) -> None:
+def techniques_part(model: str, stream: str, count: int) -> None:
     lengths = zipf_lengths(count) if stream == "zipf" else uniform_lengths(count)
-    requests, every = requests_of(lengths), techniques()
+    of = subject(model)
+    requests, every = [of.request(length) for length in lengths], techniques(of)
     for technique in every:  # caches of the machine, Python's memory
         for request in requests[:2]:
             technique.call(request)
-    worst = 0.0
+    worst, total = 0.0, sum(request.shape[-1] for request in requests)
     for request in requests:
-        results = [technique.run(request) for technique in every]
-        worst = max(worst, *(float(np.abs(each - results[0]).max()) for each in results[1:]))
-    print(f"{count} requests, {stream}, {sum(lengths)} tokens, {THREADS} threads")
-    print("           p50 ms   p99 ms  tokens/s  held MiB  faults/call  made level 2 µs compile s")
+        results = [np.asarray(technique.run(request)) for technique in every]
+        scale = max(float(np.abs(results[0]).max()), 1e-9)
+        worst = max(worst, *(float(np.abs(r - results[0]).max()) / scale for r in results[1:]))
+    print(f"{model}: {count} requests, {stream}, {total} {of.sizes}, {THREADS} threads")
+    speed = f"{of.sizes}/s"
+    print(f"{'p50 ms':>19} {'p99 ms':>8} {speed:>9}", end=" ")
+    print(f"{'held MiB':>9} {'faults':>9} {'made':>6} {'level 2 µs':>8} compile s")
     for technique in every:
-        print(technique.row(sum(lengths)))
-    print(f"largest difference of a result from exact: {worst:.1e}")
+        print(technique.row(total))
+    print(f"largest difference of a result from exact, of its greatest: {worst:.1e}")
 
 
 # --- buckets --------------------------------------------------------------------------------------
@@ -330,13 +426,15 @@ def main() -> None:
     parser.add_argument("part", choices=["ragged", "techniques", "buckets", "batches"])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--stream", choices=sorted(STREAM), default="zipf")
+    parser.add_argument("--model", choices=sorted(COSTLIER), default="minilm")
     parser.add_argument("--requests", type=int, default=0)
     chosen = parser.parse_args()
     match chosen.part:
         case "ragged":
             ragged_part(chosen.rounds)
         case "techniques":
-            techniques_part(chosen.stream, chosen.requests or STREAM[chosen.stream])
+            count = chosen.requests or STREAM[chosen.stream] // COSTLIER[chosen.model]
+            techniques_part(chosen.model, chosen.stream, count)
         case "buckets":
             buckets_part(chosen.requests or STREAM["zipf"])
         case _:
