@@ -3,8 +3,6 @@
 `make wheel` runs it in a clean environment, and so does the workflow that builds wheels.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile
@@ -18,7 +16,7 @@ WEIGHTS = np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8)
 
 
 @ash.jit
-def layer(x: ash.f32[rows, 8]):  # noqa: F821
+def layer(x: ash.f32["rows", 8]):
     return ash.softmax(x @ WEIGHTS)
 
 

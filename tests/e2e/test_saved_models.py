@@ -14,6 +14,7 @@ from torch import nn
 
 import anyshape as ash
 from anyshape.base.errors import InputError, NotSavableError
+from anyshape.runtime.machine import cpu_levels
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own parts
 
@@ -60,6 +61,17 @@ def test_branches_and_containers(tmp_path: Path) -> None:
             torch.testing.assert_close(found["a"], expected["a"])
         np.testing.assert_allclose(again(x.numpy())["a"], expected["a"].detach(), 1e-4, 1e-5)
     assert str(again.explain()).split("passes")[0] == str(model.explain()).split("passes")[0]
+
+
+def test_models_with_cases_for_several_machines(tmp_path: Path) -> None:
+    module = Layer().eval()
+    model = ash.compile(module, (torch.randn(3, 8),), axes={"x": ("batch", None)})
+    model.save(tmp_path / "layer.ash", targets=["aarch64", *cpu_levels()])
+    again = ash.load(tmp_path / "layer.ash")
+    assert again.targets[0] == cpu_levels()[0]
+    for n in (0, 1, 4, 5, 9):
+        x = torch.randn(n, 8)
+        torch.testing.assert_close(again(x)["a"], module(x)["a"])
 
 
 def test_tensors_in_and_out_need_no_model(tmp_path: Path) -> None:

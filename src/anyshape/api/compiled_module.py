@@ -38,7 +38,7 @@ from anyshape.execute import (
     Specialization,
     StepRun,
 )
-from anyshape.execute.record_graph import file_parts
+from anyshape.execute.record_file import saved_parts
 from anyshape.execute.tensors import as_numpy
 from anyshape.frontend.builder.pytree import unflatten
 from anyshape.frontend.imported.program import ImportedModel, ImportedProgram
@@ -47,6 +47,7 @@ from anyshape.observe.explain import Explanation
 from anyshape.observe.strategies import Strategies
 from anyshape.runtime.program import Estimate, Metrics
 from anyshape.saved.container import Blobs, Bytes, write_file
+from anyshape.saved.records import ExecutableRecord, ModelRecord
 from anyshape.sym import Axis
 
 
@@ -118,17 +119,20 @@ class CompiledModule:
 
     # --- files --------------------------------------------------------------------------------
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes a file that `anyshape.load` runs without compiling, with the state as it is. What
-        no file can hold is refused by name. See `Executable.save`."""
-        write_file(path, self.saved())
+    def save(self, path: str | PathLike[str], *, targets: Iterable[str] = ()) -> None:
+        """Writes a file that `anyshape.load` runs without compiling, with the state as it is, for
+        this CPU or for `targets`. What no file can hold is refused by name. See
+        `Executable.save`."""
+        write_file(path, self.saved(targets))
 
-    def saved(self) -> list[Bytes]:
+    def saved(self, targets: Iterable[str] = ()) -> list[Bytes]:
         """The parts of that file."""
-        blobs, state = Blobs(), self.state
-        executable = self._executable.record(blobs)
-        record = model_record(self._model, executable, state, blobs)
-        return file_parts(record, blobs, self._executable.isa)
+        state = self.state
+
+        def root(executable: ExecutableRecord, blobs: Blobs) -> ModelRecord:
+            return model_record(self._model, executable, state, blobs)
+
+        return saved_parts(self._executable, targets, root)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as that file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, Final
 
@@ -13,10 +13,10 @@ from anyshape.base.pickled import from_saved
 from anyshape.dynamic.ragged_rewrite import RaggedGraph, ragged_graph
 from anyshape.execute import CompileKeywords, Executable, compile_graph
 from anyshape.execute.ragged_calls import RaggedCalls
-from anyshape.execute.record_graph import file_parts
+from anyshape.execute.record_file import saved_parts
 from anyshape.frontend.builder.pytree import unflatten
 from anyshape.frontend.imported.program import FixedResult, ImportedModel, TensorResult, UserInput
-from anyshape.saved.container import Blobs, Bytes, write_file
+from anyshape.saved.container import Bytes, write_file
 
 MASK: Final = "attention_mask"
 """How models call the input that tells tokens from padding."""
@@ -46,16 +46,17 @@ class RaggedModule:
             if isinstance(each, TensorResult | FixedResult)
         ]
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, targets: Iterable[str] = ()) -> None:
         """Writes a file that `anyshape.load` runs without compiling. See `Executable.save`."""
-        write_file(path, self.saved())
+        write_file(path, self.saved(targets))
 
-    def saved(self) -> list[Bytes]:
+    def saved(self, targets: Iterable[str] = ()) -> list[Bytes]:
         """The parts of that file."""
-        blobs = Blobs()
-        executable = self.executable.record(blobs)
-        record = ragged_record(self._program, executable, self._calls)
-        return file_parts(record, blobs, self.executable.isa)
+        return saved_parts(
+            self.executable,
+            targets,
+            lambda record, _: ragged_record(self._program, record, self._calls),
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as that file."""

@@ -26,6 +26,7 @@ from anyshape.cli import measure, opt
 from anyshape.cli.models import KINDS, TRUST, Model, arrays_from, model_of
 from anyshape.cli.peers import PEERS, peer
 from anyshape.cli.sizes import Given, between, given, separately
+from anyshape.execute.record_file import TARGETS, checked_targets
 from anyshape.observe.table import byte_text
 
 app = typer.Typer(
@@ -252,6 +253,7 @@ def inspect(model: ModelArgument, trust: Trust = False, as_json: AsJson = False)
         "results": [str(type_) for type_ in notes.results],
         "axes": [str(axis) for axis in made.executable.axes],
         "host_ops": dict(notes.host_ops),
+        "targets": list(made.targets),
     }
     _show(as_json, data, lambda: _inspected(data))
 
@@ -266,22 +268,30 @@ def _inspected(data: dict[str, Any]) -> None:
         print(f"  axis    {axis}")
     for op, count in data["host_ops"].items():
         print(f"  on the host: {op} ({count})")
+    for number, target in enumerate(data["targets"]):
+        print(f"  code    for {target}{'' if number else ', which runs here'}")
 
 
 @app.command("compile")
 def compile_(
     model: ModelArgument,
     output: Annotated[str, typer.Option("--output", "-o", help="the file to write")] = "",
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help=f"machines to compile for, else this one: {', '.join(TARGETS)}"),
+    ] = None,
     threads: Threads = 0,
     trust: Trust = False,
 ) -> None:
     """Compile it, and save what runs: anyshape.load(...) needs nothing else.
 
-    Example: anyshape compile model.onnx -o model.ash
+    Example: anyshape compile model.onnx -o model.ash --target x86-64-v3 --target x86-64-v4
     """
+    names = [name for each in target or () for name in each.split(",")]
+    checked_targets(names)
     made = _ready(model, threads, trust)
     path = Path(output or Path(model.partition(":")[2] or model).with_suffix(".ash").name)
-    made.saves.save(path)
+    made.saves.save(path, targets=names)
     print(f"{path}: {byte_text(path.stat().st_size)}")
 
 

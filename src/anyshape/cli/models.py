@@ -21,7 +21,7 @@ from anyshape.execute import Executable
 from anyshape.execute.example_arrays import example_arrays, usual_binding
 from anyshape.ir.graph import Graph
 from anyshape.ir.types import Array, TensorType
-from anyshape.loaded import load
+from anyshape.loaded import LoadedExecutable, LoadedModel, load
 
 KINDS = "an .onnx, .pt2 or .ash file, or module:function"
 
@@ -42,6 +42,12 @@ class Model:
     @property
     def inputs(self) -> Sequence[tuple[str, TensorType]]:
         return self.executable.notes.inputs
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What a file has code for, the one that runs here first."""
+        saved = self.saves
+        return saved.targets if isinstance(saved, (LoadedExecutable, LoadedModel)) else ()
 
     def shapes(self) -> dict[str, list[str]]:
         """Of each input, in the names of its axes."""

@@ -117,6 +117,9 @@ class Target(Protocol):
     is_measured: ClassVar[bool]
     """Whether its kernels are timed to learn what things cost; if not, costs are as given."""
 
+    is_machine_code: ClassVar[bool]
+    """Whether native code calls its functions by itself, without Python in between."""
+
     @property
     def isa(self) -> str:
         """The instruction set of its kernels."""

@@ -13,6 +13,7 @@ from typing import Final
 from anyshape.base.errors import OptionError
 from anyshape.base.fork_lock import LOADING
 from anyshape.codegen.llvm.isa import executed_with
+from anyshape.codegen.llvm.levels import LEVELS, level_named
 from anyshape.codegen.llvm.native import native_target
 from anyshape.codegen.target import Host, Target
 
@@ -23,6 +24,8 @@ def _interpreter(host: Host, isa: str) -> Target:
 
     return interpreter(host, isa)
 
+
+__all__ = ["LEVELS", "TARGETS", "executable_isas", "level_named", "target_named"]
 
 TARGETS: Final[Mapping[str, Callable[[Host, str], Target]]] = MappingProxyType(
     {

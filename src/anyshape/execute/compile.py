@@ -72,21 +72,29 @@ def compile_graph(
     options: Options | None = None,
     *,
     progress: ProgressLine | None = None,
+    target: Target | None = None,
     **chosen: Unpack[CompileKeywords],
 ) -> Executable:
     """Level 1: passes, and a program for each graph of kernels that they leave.
 
-    `anyshape.compile` explains the keywords; `progress` is the line of whoever compiles more.
+    `anyshape.compile` explains the keywords; `progress` is the line of whoever compiles more. A
+    `target` other than that of the options is for files: see `Executable.save`.
     """
     choices = CompileOptions.of(**chosen)
     options = checked_options(options)
     line = nullcontext(progress) if progress else ProgressLine.of(graph.name, options)
     with young_garbage(), line as shown:
-        return _compiled(graph, options, choices, shown)
+        executable = _compiled(graph, options, choices, shown, target)
+    executable.again = lambda other: compile_graph(graph, options, target=other, **chosen)
+    return executable
 
 
 def _compiled(
-    graph: Graph, options: Options, choices: CompileOptions, progress: ProgressLine
+    graph: Graph,
+    options: Options,
+    choices: CompileOptions,
+    progress: ProgressLine,
+    target: Target | None,
 ) -> Executable:
     graph = graph if choices.check_indices else assertions_only(graph)
     graph = with_likely(graph, choices.likely or {})
@@ -97,14 +105,15 @@ def _compiled(
     progress.say("passes")
     padded, masked = _with_masks(graph, choices.strict)
     if padded is not None:
-        executor, passed = _passed(padded.graph, options, choices, frozenset(), progress)
+        executor, passed = _passed(padded.graph, options, choices, frozenset(), progress, target)
         executor = _remembering(graph, PaddingExecutor(executor, padded), choices)
         taken = entry_plan(graph), tensor_inputs(graph)
         return Executable(
             CompiledNotes(graph, passed.graph, (*masked, *passed.reports), *taken), executor
         )
-    executor, passed = _passed(graph, options, choices, donated, progress)
-    take_static_memory(graph, executor)
+    executor, passed = _passed(graph, options, choices, donated, progress, target)
+    if target is None:
+        take_static_memory(graph, executor)
     executor = _remembering(graph, executor, choices)
     bindings = binding_plan(passed.graph, _donation(passed))
     return Executable(CompiledNotes(graph, passed.graph, passed.reports, bindings), executor)
@@ -126,6 +135,7 @@ def _passed(
     choices: CompileOptions,
     donated: frozenset[int],
     progress: ProgressLine,
+    target: Target | None,
 ) -> tuple[Executor, Passed]:
     """Passes, and what runs the graph that they leave."""
     passes = pipeline((*options.without, *choices.without))
@@ -133,7 +143,7 @@ def _passed(
     passed = run_passes(graph, passes, donated, observe=observe, compute=compute)
     if choices.strict:
         refuse_host_nodes(passed.graph)
-    programs = ProgramCompiler.of(options, choices, _donation(passed), progress)
+    programs = ProgramCompiler.of(options, choices, _donation(passed), progress, target)
     return _executor(passed.graph, programs), passed
 
 
@@ -165,10 +175,12 @@ class ProgramCompiler:
         choices: CompileOptions,
         donation: Donation,
         progress: ProgressLine | None = None,
+        target: Target | None = None,
     ) -> ProgramCompiler:
         """Costs choose between kernels that round differently, so deterministic programs take the
-        same ones everywhere."""
-        target = target_for(options)
+        same ones everywhere. Those of this machine also stand for others with its instructions."""
+        own = target_for(options)
+        target = target or own
         running = RunOptions(
             _threads(choices.executor, options, choices.threads, target),
             wait_for_team=choices.wait_for_team,
@@ -180,10 +192,11 @@ class ProgramCompiler:
         jobs = options.compile_jobs or machine().cpus
         told = progress.kernels if progress else None
         generator = target.generator(Setup(load, jobs, object_cache(options), told))
+        measured = own if own.isa == target.isa else target
         costs = (
             MachineCosts()
             if choices.deterministic
-            else machine_costs(options, target, running.threads, _as_probe(options))
+            else machine_costs(options, measured, running.threads, _as_probe(options))
         )
         stepwise = choices.executor == "stepwise"
         parts = target, generator, costs, donation, running, stepwise, jobs, options, progress

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Unpack
 
 from anyshape.base.options import Options
+from anyshape.codegen.target import Target
 from anyshape.execute.branches import BranchedExecutable, BranchExecutor
 from anyshape.execute.cases import Case, Cases, NativeSelector, native_selector
 from anyshape.execute.compile import ProgramCompiler, checked_options, compile_graph
@@ -36,6 +37,7 @@ def compile_branches(
     options: Options | None = None,
     *,
     progress: ProgressLine | None = None,
+    target: Target | None = None,
     **chosen: Unpack[CompileKeywords],
 ) -> BranchedExecutable:
     """Compiles each graph as `compile_graph` does. They share what is kept of results."""
@@ -46,20 +48,27 @@ def compile_branches(
     if isinstance(cache, int):
         chosen["result_cache"] = ResultCache(cache)
     executables = [
-        compile_graph(graph, options, progress=progress, **chosen) for graph in source.graphs
+        compile_graph(graph, options, progress=progress, target=target, **chosen)
+        for graph in source.graphs
     ]
     patterns = [(f"input '{name}'", type_.shape) for name, type_ in source.inputs]
     cases = Cases(BindingPlan.make(patterns, source.facts, frozenset()), source.cases)
-    select = _selector(cases, source, options, CompileOptions.of(**chosen))
-    return BranchedExecutable(BranchExecutor(cases, executables, select))
+    select = _selector(cases, source, options, CompileOptions.of(**chosen), target)
+    executable = BranchedExecutable(BranchExecutor(cases, executables, select))
+    executable.again = lambda other: compile_branches(source, options, target=other, **chosen)
+    return executable
 
 
 def _selector(
-    cases: Cases, source: BranchedGraphs, options: Options | None, choices: CompileOptions
+    cases: Cases,
+    source: BranchedGraphs,
+    options: Options | None,
+    choices: CompileOptions,
+    target: Target | None,
 ) -> NativeSelector | None:
     """None where the interpreter runs the programs: it evaluates the cases itself."""
     if choices.executor == "reference":
         return None
-    compiler = ProgramCompiler.of(checked_options(options), choices, NOTHING_DONATED)
+    compiler = ProgramCompiler.of(checked_options(options), choices, NOTHING_DONATED, target=target)
     inputs = [Input(name, type_.dtype.numpy, type_.rank) for name, type_ in source.inputs]
     return native_selector(cases, inputs, compiler.target, compiler.generator)

@@ -68,7 +68,7 @@ def plan_course(graph: Graph, plan: RegionPlan) -> CoursePlan | None:
 
 
 def _is_plain(executor: object) -> bool:
-    return isinstance(executor, NativeExecutor) and executor.linked.target.guard is None
+    return isinstance(executor, NativeExecutor) and executor.linked.target.is_machine_code
 
 
 def told_sizes(plan: RegionPlan) -> tuple[Symbol, ...]:

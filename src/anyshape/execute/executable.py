@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from time import perf_counter_ns
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, TypeAlias, cast, overload
 
 from numpy import ndarray
 
@@ -13,7 +13,7 @@ from anyshape.base.errors import AnyshapeError, BindingNamesError, InputError
 from anyshape.base.not_pickled import CopiedAsItself
 from anyshape.base.options import byte_count, check_switch
 from anyshape.base.pickled import from_saved
-from anyshape.codegen.target import described
+from anyshape.codegen.target import Target, described
 from anyshape.execute.background import BackgroundSpecialization
 from anyshape.execute.call_profile import CallProfile, CallRecorder
 from anyshape.execute.capabilities import Capabilities
@@ -25,7 +25,8 @@ from anyshape.execute.largest import Largest
 from anyshape.execute.likely import ObservedSizes, likely_sizes
 from anyshape.execute.notes import GraphNotes
 from anyshape.execute.page_data import page_data
-from anyshape.execute.record_graph import executable_record, file_parts
+from anyshape.execute.record_file import saved_parts
+from anyshape.execute.record_graph import executable_record
 from anyshape.execute.specialization import Specialization
 from anyshape.execute.strategies import strategies_of
 from anyshape.execute.tensors import as_torch, is_torch, readable, refuse_masked, shape_of
@@ -49,6 +50,9 @@ from anyshape.saved.container import Blobs, Bytes, write_file
 from anyshape.saved.records import ExecutableRecord
 from anyshape.sym import Axis, BindingPlan
 
+Again: TypeAlias = Callable[[Target], "Executable"]
+"""Compiles the same graph, with the same choices, for another target."""
+
 
 class Executable(CopiedAsItself):
     """A compiled graph. Calling it gives a tuple of results; it may be called from many threads.
@@ -61,6 +65,7 @@ class Executable(CopiedAsItself):
     def __init__(self, notes: GraphNotes, executor: Executor) -> None:
         self.notes = notes
         self.executor = executor
+        self.again: Again | None = None  # who compiled it can do so for other machines
         self._inputs = notes.inputs
         # Without checks it is the executor's own: one more Python call would be felt.
         self.run_checked: Run = self._run_checked if notes.checks else executor.run
@@ -216,15 +221,19 @@ class Executable(CopiedAsItself):
 
     # --- files --------------------------------------------------------------------------------
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, targets: Iterable[str] = ()) -> None:
         """Writes a file that `anyshape.load` runs without compiling, in a process that has neither
-        torch nor onnx nor LLVM. What no file can hold is refused by name."""
-        write_file(path, self.saved())
+        torch nor onnx nor LLVM. What no file can hold is refused by name.
 
-    def saved(self) -> list[Bytes]:
+        Its code is for this very CPU, or for the `targets` that are named: "x86-64-v4",
+        "x86-64-v3", "x86-64", "aarch64", and "native" for this CPU. The graph is compiled for each;
+        loading takes the best that a machine runs.
+        """
+        write_file(path, self.saved(targets))
+
+    def saved(self, targets: Iterable[str] = ()) -> list[Bytes]:
         """The parts of that file."""
-        blobs = Blobs()
-        return file_parts(self.record(blobs), blobs, self.isa)
+        return saved_parts(self, targets, lambda record, _: record)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as the file that it would be saved in."""
@@ -238,7 +247,7 @@ class Executable(CopiedAsItself):
     def record(self, blobs: Blobs) -> ExecutableRecord:
         """The same as a part of a larger file."""
         seen = self.observed().as_json(), self.profile().as_json()
-        return executable_record(self.notes, self.executor, self.explain(), seen, blobs)
+        return executable_record(self.notes, self.executor, self._explained(), seen, blobs)
 
     # --- level 2 ------------------------------------------------------------------------------
 
@@ -367,6 +376,10 @@ class Executable(CopiedAsItself):
 
     def explain(self, **axes: int) -> Explanation:
         """What was done and refused, and why; at a binding, also its steps and its memory plan."""
+        has_plan = axes or self._has_one_shape()
+        return self._explained(self.specialize(**axes).as_text() if has_plan else None)
+
+    def _explained(self, plan: str | None = None) -> Explanation:
         return Explanation(
             self.notes.name,
             self.capabilities.executor,
@@ -375,7 +388,7 @@ class Executable(CopiedAsItself):
             self.executor.kernel_summary(),
             self._host_ops(),
             tuple(self.memory()._asdict().items()),
-            self.specialize(**axes).as_text() if axes or self._has_one_shape() else None,
+            plan,
             self.executor.decisions(),
             next((described(kernel.target) for kernel in self.kernels), ""),
             groups=self.notes.groups,

@@ -13,16 +13,12 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightRef
 from anyshape.observe.explain import Explanation
 from anyshape.passes.constant_work import weights_of
-from anyshape.runtime.machine import cpu_identity
-from anyshape.saved.codec import encoded
-from anyshape.saved.container import Blobs, Bytes, packed
-from anyshape.saved.identity import runtime_identity
+from anyshape.saved.container import Blobs
 from anyshape.saved.records import (
     ExecutableRecord,
     ExecutorRecord,
     GroupRecord,
     PassRecord,
-    Root,
     SizesRecord,
     ValueCheckRecord,
     WeightRecord,
@@ -94,9 +90,3 @@ def _weights(
 def _check(check: ValueCheck) -> ValueCheckRecord:
     shape, place = tuple(map(str, check.shape)), place_record(check.location)
     return ValueCheckRecord(check.kind, check.op, place, shape, check.axis, check.from_end)
-
-
-def file_parts(root: Root, blobs: Blobs, isa: str) -> list[Bytes]:
-    """A whole file."""
-    about = {"runtime": runtime_identity(), "cpu": cpu_identity(), "isa": isa}
-    return packed(about, encoded(root, Root), blobs)

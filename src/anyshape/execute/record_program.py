@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from anyshape.base.errors import NotSavableError
 from anyshape.base.location import Location
+from anyshape.codegen.llvm.levels import ObjectCode
 from anyshape.codegen.target import BIND, SHAPE
 from anyshape.codegen.target import Code as TargetCode
 from anyshape.execute.link import LinkedConstant, LinkedFunction, LinkedProgram
@@ -34,7 +35,7 @@ BETWEEN = "\0"  # no text of a kernel has one
 
 
 def program_record(notes: ProgramNotes, linked: LinkedProgram, blobs: Blobs) -> ProgramRecord:
-    """Refuses code that is not this machine's."""
+    """Refuses what is no machine code."""
     views = notes.kernels(linked.target)
     texts = tuple(view.as_text() for view in views)
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
@@ -105,7 +106,7 @@ def without_addresses(description: ProgramDescription) -> ProgramDescription:
 def _function(function: LinkedFunction, name: str, blobs: Blobs) -> Function:
     if function.code is None:
         return Function(OWN, function.name)
-    if not isinstance(function.code, Code):
+    if not isinstance(function.code, (Code, ObjectCode)):
         causes = {"kernels that are no machine code": 1}
         raise NotSavableError(name, causes, "compile it for the native target")
     return Function(blobs.add(function.code.elf_object), function.name)

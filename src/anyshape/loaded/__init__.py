@@ -16,17 +16,16 @@ put together from the same file when it is first asked for (`assemble`).
 from __future__ import annotations
 
 import os
-from typing import Any, cast
+from typing import Any
 
-from anyshape.base.errors import OptionError, SavedMachineError, SavedVersionError
+from anyshape.base.errors import OptionError
 from anyshape.loaded.executable import LoadedExecutable
 from anyshape.loaded.model import LoadedModel
 from anyshape.loaded.programs import FileCode
 from anyshape.loaded.ragged_model import LoadedRaggedModel
-from anyshape.runtime.machine import cpu_identity
 from anyshape.saved.container import SavedFile
-from anyshape.saved.identity import runtime_identity
-from anyshape.saved.records import ModelRecord, RaggedRecord, Root
+from anyshape.saved.records import ModelRecord, RaggedRecord
+from anyshape.saved.targets import chosen_target
 
 __all__ = ["LoadedExecutable", "LoadedModel", "LoadedRaggedModel", "from_bytes", "load"]
 
@@ -39,7 +38,7 @@ def load(
     """What `save` has written: an executable or a model, ready to run at any shape.
 
     The file holds machine code, and loading it needs the trust that a shared library needs. A file
-    that is damaged, of another version or for another CPU is refused before anything is executed.
+    that is damaged, of another version or for other CPUs is refused before anything is executed.
 
     - `threads`: the most that one call may use, if fewer than when it was compiled.
     - `recompile`: takes the graph and the weights alone, and compiles them for this machine: for
@@ -66,15 +65,10 @@ def from_bytes(content: bytes) -> Loaded:
 
 def loaded(file: SavedFile, threads: int = 0) -> Loaded:
     """What an open file holds, if this process may run it."""
-    manifest = file.manifest
-    if manifest.get("runtime") != runtime_identity():
-        raise SavedVersionError(file.name, "was saved by another version of anyshape")
-    if manifest.get("cpu") != cpu_identity():
-        problem = f"has code for another CPU ({manifest.get('isa')})"
-        raise SavedMachineError(file.name, problem)
-    file.check_all()
-    code = FileCode(file, threads)
-    root = code.decoded(cast(Any, Root), manifest.get("root"))
+    target = chosen_target(file)
+    file.check(target.blobs)
+    code = FileCode(file, target, threads)
+    root = code.root()
     if isinstance(root, ModelRecord):
         return LoadedModel(root, code)
     if isinstance(root, RaggedRecord):

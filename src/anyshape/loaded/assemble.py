@@ -103,8 +103,7 @@ def _native(record: ProgramRecord, code: FileCode) -> NativeExecutor:
 
 def _target(code: FileCode) -> Target:
     """What its kernels were compiled for: this machine, maybe with fewer instructions."""
-    isa: object = code.file.manifest.get("isa")
-    return target_for(Options(isa=str(isa or ""), target="native"))
+    return target_for(Options(isa=code.target.isa, target="native"))
 
 
 def _function(function: Function, code: FileCode) -> LinkedFunction:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from numpy import ndarray
 
 from anyshape.base.pickled import from_saved
-from anyshape.loaded.passed_on import PassedOn
+from anyshape.loaded.passed_on import PassedOn, save_again, targets_from
 from anyshape.loaded.programs import FileCode
 from anyshape.runtime.failures import RuntimeFailure
-from anyshape.saved.container import write_file
 from anyshape.saved.records import ExecutableRecord, ProgramRecord
 
 if TYPE_CHECKING:
@@ -93,9 +92,14 @@ class LoadedExecutable(PassedOn):
     def name(self) -> str:
         return self._record.name
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """The file that it was loaded from, once more."""
-        write_file(path, [self._code.file.memory])
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The machines that the file has code for; the first is what runs here."""
+        return targets_from(self._code)
+
+    def save(self, path: str | os.PathLike[str], *, targets: Iterable[str] = ()) -> None:
+        """The file that it was loaded from, once more: for the machines that it is for."""
+        save_again(path, self._code.file, self.name, targets)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return from_saved, (bytes(self._code.file.memory),)

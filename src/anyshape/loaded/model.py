@@ -8,16 +8,15 @@ together when it is first needed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
 
 from anyshape.base.pickled import from_saved
 from anyshape.loaded.executable import LoadedExecutable
-from anyshape.loaded.passed_on import PassedOn
+from anyshape.loaded.passed_on import PassedOn, save_again, targets_from
 from anyshape.loaded.programs import FileCode
-from anyshape.saved.container import write_file
 from anyshape.saved.records import ContainerRecord, ModelRecord, ReturnedRecord
 
 if TYPE_CHECKING:
@@ -87,9 +86,15 @@ class LoadedModel(PassedOn):
     def name(self) -> str:
         return self._record.executable.name
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """The file that it was loaded from, once more: with the state that was saved."""
-        write_file(path, [self._code.file.memory])
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The machines that the file has code for; the first is what runs here."""
+        return targets_from(self._code)
+
+    def save(self, path: str | os.PathLike[str], *, targets: Iterable[str] = ()) -> None:
+        """The file that it was loaded from, once more: with the state that was saved, for the
+        machines that it is for."""
+        save_again(path, self._code.file, self.name, targets)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return from_saved, (bytes(self._code.file.memory),)

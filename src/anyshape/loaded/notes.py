@@ -136,6 +136,6 @@ def plain_array(record: ArrayRecord, code: FileCode) -> Array:
     if packed is None:
         return array
     axes = packed.batch, packed.depth, packed.free
-    packing = Packing(*axes, packed.columns, packed.parts)
+    packing = Packing(*axes, packed.columns, packed.parts, packed.group)
     panels = array.reshape(packing.shape(record.shape))
     return unpack(panels, packing, record.shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from anyshape.runtime.options import RunOptions
 from anyshape.runtime.program import Program
 from anyshape.saved.codec import RecordError, decoded
 from anyshape.saved.container import SavedFile
-from anyshape.saved.records import OWN, ArrayRecord, Function, ProgramRecord
+from anyshape.saved.records import OWN, ArrayRecord, Function, ProgramRecord, Root
+from anyshape.saved.targets import SavedTarget
 
 T = TypeVar("T")
 
@@ -24,12 +25,17 @@ T = TypeVar("T")
 class FileCode:
     """An open file whose code may be mapped: each piece once."""
 
-    def __init__(self, file: SavedFile, threads: int = 0) -> None:
+    def __init__(self, file: SavedFile, target: SavedTarget, threads: int = 0) -> None:
         self.file = file
+        self.target = target
         self.threads = threads
         self._codes: dict[int, Code] = {}
         self._programs: dict[int, Program] = {}
         self._bytes = np.frombuffer(file.memory, np.uint8)
+
+    def root(self) -> Root:
+        """What the file holds for its target."""
+        return self.decoded(cast(Any, Root), self.file.json(self.target.root))
 
     def decoded(self, kind: type[T], value: object) -> T:
         try:

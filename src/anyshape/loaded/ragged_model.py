@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from anyshape.base.pickled import from_saved
 from anyshape.loaded.executable import LoadedExecutable
 from anyshape.loaded.model import leaves_of, rebuilt
-from anyshape.loaded.passed_on import PassedOn
+from anyshape.loaded.passed_on import PassedOn, save_again, targets_from
 from anyshape.loaded.programs import FileCode
-from anyshape.saved.container import Blobs, Bytes, write_file
+from anyshape.saved.container import Bytes, write_file
 from anyshape.saved.records import RaggedRecord
 
 if TYPE_CHECKING:
@@ -54,19 +54,28 @@ class LoadedRaggedModel(PassedOn):
     def name(self) -> str:
         return self._record.executable.name
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """The file that it was loaded from, once more; of one that was compiled anew, a new one."""
-        write_file(path, self.saved())
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The machines that the file has code for; the first is what runs here."""
+        return targets_from(self._code)
 
-    def saved(self) -> list[Bytes]:
+    def save(self, path: str | os.PathLike[str], *, targets: Iterable[str] = ()) -> None:
+        """The file that it was loaded from, once more; of one that was compiled anew, a new one."""
+        if self._compiled is None:
+            save_again(path, self._code.file, self.name, targets)
+        else:
+            write_file(path, self.saved(targets))
+
+    def saved(self, targets: Iterable[str] = ()) -> list[Bytes]:
         """The parts of that file."""
         if self._compiled is None:
             return [self._code.file.memory]
-        from anyshape.execute.record_graph import file_parts  # noqa: PLC0415 - on first use
+        from anyshape.execute.record_file import saved_parts  # noqa: PLC0415 - on first use
 
-        blobs = Blobs()
-        record = self._record._replace(executable=self._compiled.record(blobs))
-        return file_parts(record, blobs, self._compiled.isa)
+        own = self._record
+        return saved_parts(
+            self._compiled, targets, lambda record, _: own._replace(executable=record)
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return from_saved, (b"".join(self.saved()),)

@@ -20,7 +20,8 @@ from anyshape.loaded.programs import FileCode
 from anyshape.loaded.ragged_model import LoadedRaggedModel
 from anyshape.loaded.read_texts import facts_of
 from anyshape.saved.container import SavedFile
-from anyshape.saved.records import CasesRecord, ExecutableRecord, ModelRecord, RaggedRecord, Root
+from anyshape.saved.records import CasesRecord, ExecutableRecord, ModelRecord, RaggedRecord
+from anyshape.saved.targets import targets_of
 
 
 def recompiled(
@@ -28,8 +29,8 @@ def recompiled(
 ) -> Executable | CompiledModule | LoadedRaggedModel:
     """Weights are named by the digests of their contents, so the graph finds what it was saved
     with, or nothing."""
-    code = FileCode(file)
-    root = code.decoded(cast(Any, Root), file.manifest.get("root"))
+    code = FileCode(file, targets_of(file)[0])
+    root = code.root()
     keywords = cast(CompileKeywords, dict(chosen))
     if isinstance(root, RaggedRecord):
         compiled = _compiled(_sources(root.executable, code), keywords)

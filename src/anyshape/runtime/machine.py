@@ -54,6 +54,20 @@ def cpu_identity() -> str:
     return _native.cpu_identity()
 
 
+_RUNS = {
+    "x86-64-v4": ("x86-64-v4", "x86-64-v3", "x86-64"),
+    "x86-64-v3": ("x86-64-v3", "x86-64"),
+    "x86-64-v2": ("x86-64",),
+    "x86-64": ("x86-64",),
+    "aarch64": ("aarch64",),
+}
+
+
+def cpu_levels() -> tuple[str, ...]:
+    """The kinds of CPUs that this one is of, the best first: code for each of them runs here."""
+    return _RUNS.get(_native.cpu_level(), ())
+
+
 def lacking_memory(bytes: int) -> int | None:
     """What the system has left, if `bytes` more are not there to be touched; None if they are.
 

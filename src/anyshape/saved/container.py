@@ -2,13 +2,14 @@
 
     header     64 bytes: magic, format version, length of the manifest, length of the file, SHA-256
                of the manifest
-    manifest   JSON: who wrote it, for which machine, the table of blobs, and the records
-    blobs      each at a multiple of 64 bytes: object code, texts, constants as kernels read them
+    manifest   JSON: who wrote it, for which machines (`targets.py`), and the table of blobs
+    blobs      each at a multiple of 64 bytes: records, object code, texts, constants as kernels
+               read them; machines share those that they have in common
 
-The manifest is checked before it is read, code before it is mapped, texts when they are read: by
-SHA-256. Constants are checked when the file is opened, by a sum at the speed of memory (`fold`),
-which finds damage and not malice; so does the rest, since whoever can write the file can write its
-hashes. Native code in a file is as trusted as a shared library: see docs/design/0060.
+The manifest is checked before it is read, code before it is mapped, texts and records when they are
+read: by SHA-256. Constants are checked when the file is loaded, by a sum at the speed of memory
+(`fold`), which finds damage and not malice; so does the rest, since whoever can write the file can
+write its hashes. Native code in a file is as trusted as a shared library: see docs/design/0060.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ import json
 import mmap
 import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshape.base.errors import DamagedFileError, ForeignFileError, SavedVersionError
+from anyshape.base.errors import DamagedFileError, ForeignFileError, SavedFormatError
 
 MAGIC: Final = b"\x89ASHAPE\n"
-FORMAT: Final = 1
+FORMAT: Final = 2
 ALIGNMENT: Final = 64
 
 _HEADER: Final = struct.Struct("<8sIIQQ32s")
@@ -69,19 +70,30 @@ class Blobs:
     contents: list[Bytes] = field(default_factory=list[Bytes])
     sums: list[str] = field(default_factory=list[str])
     _numbers: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
-    _arrays: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+    _arrays: dict[tuple[int, int], tuple[int, NDArray[Any]]] = field(
+        default_factory=dict[tuple[int, int], tuple[int, NDArray[Any]]]
+    )  # with the array: while it lives, nothing else has its address
+    _taken: set[int] = field(default_factory=set[int])
 
     def add(self, content: Bytes) -> int:
         """The number of a text or of code."""
         return self._number(content, sha256(content))
 
     def add_array(self, array: NDArray[Any]) -> int:
-        """The number of a constant, whose memory lives until the file is written."""
+        """The number of a constant."""
         memory = array.ctypes.data, array.nbytes
         if memory not in self._arrays:
             content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-            self._arrays[memory] = self._number(content, fold(content))
-        return self._arrays[memory]
+            self._arrays[memory] = self._number(content, fold(content)), array
+        number, _ = self._arrays[memory]
+        self._taken.add(number)
+        return number
+
+    def taken(self) -> tuple[int, ...]:
+        """The numbers that were given since this was last asked."""
+        numbers = tuple(sorted(self._taken))
+        self._taken.clear()
+        return numbers
 
     def _number(self, content: Bytes, total: str) -> int:
         key = len(content), total
@@ -89,20 +101,18 @@ class Blobs:
             self._numbers[key] = len(self.contents)
             self.contents.append(content)
             self.sums.append(total)
+        self._taken.add(self._numbers[key])
         return self._numbers[key]
 
 
-def packed(about: Mapping[str, object], root: object, blobs: Blobs) -> list[Bytes]:
-    """The parts of a file, one after the other. `about` and `root` are JSON already."""
+def packed(about: Mapping[str, object], blobs: Blobs) -> list[Bytes]:
+    """The parts of a file, one after the other. `about` is JSON already."""
     entries: list[Entry] = []
     offset = 0
     for content, total in zip(blobs.contents, blobs.sums, strict=True):
         entries.append((offset, len(content), total))
         offset = _aligned(offset + len(content))
-    text = json.dumps(
-        {**about, "blobs": entries, "root": root}, separators=(",", ":"), sort_keys=True
-    )
-    manifest = text.encode()
+    manifest = json_bytes({**about, "blobs": entries})
     first = _aligned(_HEADER.size + len(manifest))
     total = first + (_aligned(entries[-1][0] + entries[-1][1]) if entries else 0)
     digest = hashlib.sha256(manifest).digest()
@@ -111,6 +121,10 @@ def packed(about: Mapping[str, object], root: object, blobs: Blobs) -> list[Byte
     for content in blobs.contents:
         parts += [content, bytes(_aligned(len(content)) - len(content))]
     return parts
+
+
+def json_bytes(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
 
 
 def write_file(path: str | os.PathLike[str], parts: Sequence[Bytes]) -> None:
@@ -173,10 +187,20 @@ class SavedFile:
         except UnicodeDecodeError:
             raise DamagedFileError(self.name, f"has no text in blob {number}") from None
 
+    def json(self, number: int) -> Any:
+        try:
+            return json.loads(str(self.checked(number), "utf-8"))
+        except (ValueError, RecursionError):
+            raise DamagedFileError(self.name, f"has no records in blob {number}") from None
+
+    def check(self, numbers: Iterable[int]) -> None:
+        """These blobs, constants too."""
+        for number in numbers:
+            self.checked(number)
+
     def check_all(self) -> None:
-        """Every blob, the constants among them."""
-        for number in range(len(self._entries)):
-            self._check(number)
+        """Every blob."""
+        self.check(range(len(self._entries)))
 
     def _check(self, number: int) -> None:
         _, _, total = self._entries[number]
@@ -193,7 +217,7 @@ def _manifest(name: str, memory: memoryview) -> tuple[dict[str, Any], int]:
         raise DamagedFileError(name, f"is cut off after {len(memory)} bytes")
     _, version, _, length, total, digest = _HEADER.unpack_from(memory)
     if version != FORMAT:
-        raise SavedVersionError(name, f"has format {version}, this version reads {FORMAT}")
+        raise SavedFormatError(name, f"has format {version}, this version reads {FORMAT}")
     if total != len(memory) or length > len(memory) - _HEADER.size:
         problem = f"has {len(memory)} bytes, and {total} were written"
         raise DamagedFileError(name, problem)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.errors.messages import message_of
 
-from anyshape.base.errors import DamagedFileError, ForeignFileError, SavedVersionError
+from anyshape.base.errors import DamagedFileError, ForeignFileError, SavedFormatError
 from anyshape.saved.container import FORMAT, Blobs, SavedFile, fold, packed, write_file
 
 FIX = "fix: copy the file again, or save the executable again"
@@ -21,7 +21,7 @@ def a_file() -> bytes:
     assert blobs.add_array(np.arange(5000, dtype=np.float32)) == 1
     assert blobs.add(b"code") == 0, "the same content is there once"
     assert blobs.add_array(np.zeros((0, 3), np.float32)) == 2
-    return b"".join(packed({"cpu": "x"}, [1, "two"], blobs))
+    return b"".join(packed({"root": [1, "two"]}, blobs))
 
 
 def opened(content: bytes) -> SavedFile:
@@ -58,7 +58,7 @@ def test_every_changed_byte_is_found() -> None:
         try:
             file = opened(bytes(changed))
             file.check_all()
-        except (DamagedFileError, ForeignFileError, SavedVersionError):
+        except (DamagedFileError, ForeignFileError, SavedFormatError):
             continue
         in_reserve = 12 <= place < 16
         assert in_reserve or content[place] == 0, f"byte {place} is no padding"
@@ -97,9 +97,9 @@ def test_messages() -> None:
         f"model.ash has {len(content) - 64} bytes, and {len(content)} were written\n{FIX}"
     )
     other = content[:8] + struct.pack("<I", 99) + content[12:]
-    assert message_of(SavedVersionError, lambda: opened(other)) == (
-        "model.ash has format 99, this version reads 1\n"
-        "fix: compile the model that is in the file: anyshape.load(..., recompile=True)"
+    assert message_of(SavedFormatError, lambda: opened(other)) == (
+        "model.ash has format 99, this version reads 2\n"
+        "fix: save the executable again, with this version of anyshape"
     )
     flipped = bytearray(content)
     flipped[70] ^= 1

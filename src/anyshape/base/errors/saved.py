@@ -59,6 +59,12 @@ class SavedVersionError(SavedFileError):
     fix = "compile the model that is in the file: anyshape.load(..., recompile=True)"
 
 
+class SavedFormatError(SavedFileError):
+    """A file that another version has laid out: nothing of it can be read."""
+
+    fix = "save the executable again, with this version of anyshape"
+
+
 class SavedMachineError(SavedFileError):
     """Code for another CPU."""
 

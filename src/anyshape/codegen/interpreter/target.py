@@ -44,6 +44,7 @@ class InterpreterTarget:
     memory: ClassVar[MemoryKind] = MemoryKind.HOST
     most_threads: ClassVar[int | None] = 1
     is_measured: ClassVar[bool] = False
+    is_machine_code: ClassVar[bool] = False
 
     @property
     def isa(self) -> str:

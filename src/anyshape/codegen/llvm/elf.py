@@ -1,8 +1,9 @@
-"""Reads the one thing that the compiler must know of its own output: what is left undefined."""
+"""Reads what the compiler must know of its own output: which names it defines, and which not."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 _SYMBOL_TABLE = 2
 _SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
@@ -11,15 +12,23 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 
 def undefined_symbols(elf_object: bytes) -> tuple[str, ...]:
     """Names that an ELF64 object uses and does not define. The object is trusted: LLVM made it."""
+    return tuple(sorted(name for name, section in _symbols(elf_object) if section == 0))
+
+
+def defined_symbols(elf_object: bytes) -> tuple[str, ...]:
+    """Names that it defines."""
+    return tuple(sorted(name for name, section in _symbols(elf_object) if section != 0))
+
+
+def _symbols(elf_object: bytes) -> Iterator[tuple[str, int]]:
+    """Name and section of each."""
     sections = _sections(elf_object)
-    names: list[str] = []
     for kind, data, link in sections:
         if kind == _SYMBOL_TABLE:
             strings = sections[link][1]
             for name, _, _, section, _, _ in _SYMBOL.iter_unpack(data):
-                if name and section == 0:
-                    names.append(_text(strings, name))
-    return tuple(sorted(names))
+                if name:
+                    yield _text(strings, name), section
 
 
 def _sections(elf_object: bytes) -> list[tuple[int, bytes, int]]:

@@ -48,6 +48,12 @@ def source_name(source: Source) -> str:
     return KERNEL if isinstance(source, Kernel) else kernel_name(_given_text(source))
 
 
+def written(source: Kernel | ShapeProgram) -> Source:
+    """What a target is asked to make code of. LLVM IR of level 2 is written at once: its text is
+    its key."""
+    return source if isinstance(source, Kernel) else integer_module(source)
+
+
 def integer_module(program: ShapeProgram) -> IntegerModule:
     """Level 2's code; see `anyshape.codegen.llvm.integers`."""
     with LOADING:

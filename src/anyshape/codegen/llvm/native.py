@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from anyshape.base.errors import CodeError, OptionError
 from anyshape.codegen.llvm.compiler import Compiler
 from anyshape.codegen.llvm.emitting import Source as Written
-from anyshape.codegen.llvm.emitting import integer_module, source_name
+from anyshape.codegen.llvm.emitting import source_name, written
 from anyshape.codegen.llvm.isa import executed_with
 from anyshape.codegen.llvm.listings import listing
 from anyshape.codegen.llvm.target import NAMED_TARGETS, LlvmTarget, host_target
@@ -41,6 +41,7 @@ class NativeTarget:
     memory: ClassVar[MemoryKind] = MemoryKind.HOST
     most_threads: ClassVar[int | None] = None
     is_measured: ClassVar[bool] = True
+    is_machine_code: ClassVar[bool] = True
 
     @property
     def isa(self) -> str:
@@ -71,7 +72,7 @@ class LlvmGenerator:
         self._progress = progress
 
     def code(self, sources: Sequence[Source]) -> Loaded:
-        distinct = {id(source): _written(source) for source in sources}  # layers share theirs
+        distinct = {id(source): written(source) for source in sources}  # layers share theirs
         key_of = {number: self._compiler.key(text) for number, text in distinct.items()}
         by_key = {key_of[number]: text for number, text in distinct.items()}
         keys = [key_of[id(source)] for source in sources]
@@ -101,11 +102,6 @@ class LlvmGenerator:
         code = self._load(elf_object)
         code.address(source_name(source))
         return code
-
-
-def _written(source: Source) -> Written:
-    """LLVM IR of level 2 is written at once: its text is its key."""
-    return source if isinstance(source, Kernel) else integer_module(source)
 
 
 # --- choosing -------------------------------------------------------------------------------------

@@ -92,6 +92,8 @@ NB_MODULE(_native, module) {
         .def_ro("byte_products", &Machine::byte_products);
     module.def("machine", &anyshape::read_machine);
     module.def("cpu_identity", &anyshape::cpu_identity);
+    module.def("cpu_level", &anyshape::cpu_level);
+    module.attr("source_identity") = ANYSHAPE_SOURCE_IDENTITY;
     module.def(
         "lacking_memory",
         [](std::size_t bytes) -> std::optional<std::int64_t> {

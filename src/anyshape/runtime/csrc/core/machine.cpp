@@ -13,6 +13,9 @@
 #include <memory>
 #endif
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "core/cgroup.h"
 
@@ -160,6 +163,45 @@ VectorIsa vector_isa() noexcept {
     return VectorIsa::neon;
 #else
     return VectorIsa::scalar;
+#endif
+}
+
+#if defined(__x86_64__)
+namespace {
+
+// Bits of cpuid, by leaf and register. Compilers name only some of these.
+constexpr std::uint32_t v2_of_1_ecx =  // SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT
+    1U << 0 | 1U << 9 | 1U << 13 | 1U << 19 | 1U << 20 | 1U << 23;
+constexpr std::uint32_t v3_of_1_ecx =  // FMA, MOVBE, XSAVE, OSXSAVE, AVX, F16C
+    1U << 12 | 1U << 22 | 1U << 26 | 1U << 27 | 1U << 28 | 1U << 29;
+constexpr std::uint32_t v3_of_7_ebx = 1U << 3 | 1U << 5 | 1U << 8;  // BMI1, AVX2, BMI2
+constexpr std::uint32_t v4_of_7_ebx =  // AVX-512 F, DQ, CD, BW, VL
+    1U << 16 | 1U << 17 | 1U << 28 | 1U << 30 | 1U << 31;
+constexpr std::uint32_t v2_of_extended_ecx = 1U << 0;  // LAHF
+constexpr std::uint32_t v3_of_extended_ecx = 1U << 5;  // LZCNT
+
+bool has(std::uint32_t bits, std::uint32_t all) { return (bits & all) == all; }
+
+}  // namespace
+#endif
+
+const char* cpu_level() noexcept {
+#if defined(__x86_64__)
+    std::uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0, features = 0, extended = 0;
+    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0) features = ecx;
+    if (__get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) != 0) extended = ecx;
+    if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) ebx = 0;
+    const bool v2 = has(features, v2_of_1_ecx) && has(extended, v2_of_extended_ecx);
+    const bool v3 = v2 && has(features, v3_of_1_ecx) && has(extended, v3_of_extended_ecx) &&
+                    has(ebx, v3_of_7_ebx) && vector_isa() <= VectorIsa::avx2;
+    // vector_isa() knows whether the operating system saves these registers.
+    if (v3 && has(ebx, v4_of_7_ebx) && vector_isa() == VectorIsa::avx512) return "x86-64-v4";
+    if (v3) return "x86-64-v3";
+    return v2 ? "x86-64-v2" : "x86-64";
+#elif defined(__aarch64__)
+    return "aarch64";
+#else
+    return "";
 #endif
 }
 

@@ -57,6 +57,10 @@ bool byte_products() noexcept;
 
 const char* name_of(VectorIsa isa) noexcept;
 
+// The best level of the psABI that this CPU has in full, "x86-64-v3", or "aarch64"; empty for other
+// architectures. Says more than vector_isa(): a level has integer instructions, too.
+const char* cpu_level() noexcept;
+
 // Everything above, for this machine, read anew on every call: affinity and quotas may change.
 Machine read_machine();
 
