@@ -4,19 +4,26 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
+from tests.watchdog import HANGS_AFTER
 
 import anyshape as ash
 from anyshape.cli.sizes import separately
 from anyshape.observe.page import page
 
 WEIGHTS = np.random.default_rng(0).standard_normal((16, 16)).astype(np.float32)
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+in_a_browser = pytest.mark.skipif(
+    BROWSER is None, reason=f"the page is not looked at: there is none of {', '.join(BROWSERS)}"
+)
 QUIET = [
     "--headless",
     "--no-sandbox",
@@ -164,13 +171,16 @@ document.querySelector("#view-Bindings a.link").click();
 report.kernel = document.querySelector("#view-Kernels pre").textContent.slice(0, 7);
 document.getElementById("theme").click();
 report.theme = document.documentElement.dataset.theme;
+report.unreachable = [...document.querySelectorAll("[onclick], a, button, input, select, summary")]
+  .filter((each) => each.tabIndex < 0 && each.getAttribute("role") !== "tab")
+  .map((each) => each.outerHTML);
 report.errors = errors;
 document.getElementById("report").textContent = JSON.stringify(report);
 </script>
 """
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+@in_a_browser
 def test_a_browser_shows_every_view_to_keys_alone(file: Path, tmp_path: Path) -> None:
     walked = tmp_path / "walked.html"
     walked.write_text(file.read_text().replace("</body>", WALK + "</body>"))
@@ -180,6 +190,7 @@ def test_a_browser_shows_every_view_to_keys_alone(file: Path, tmp_path: Path) ->
     )
     report = json.loads(re.search(r'<pre id="report">(.*?)</pre>', done.stdout).group(1))
     assert report["errors"] == []
+    assert report["unreachable"] == []
     assert "Uncaught" not in done.stderr
     views = ["Overview", "Graph", "Decisions", "Bindings", "Compare", "Roofline", "Kernels"]
     for name in views:
@@ -193,3 +204,34 @@ def test_a_browser_shows_every_view_to_keys_alone(file: Path, tmp_path: Path) ->
     assert report["down"] > 0
     assert report["hits"] >= 1
     assert (report["zoomed"], report["kernel"], report["theme"]) == (True, "kernel ", "dark")
+
+
+def picture(page: Path, folder: Path, view: str, flags: Sequence[str]) -> Any:
+    """A screenshot as an array of colours."""
+    path = folder / f"{view}.png"
+    command = [str(BROWSER), *QUIET, *flags, f"--user-data-dir={folder / 'profile'}"]
+    command += ["--window-size=1200,900", "--hide-scrollbars", f"--screenshot={path}"]
+    done = subprocess.run(
+        [*command, f"{page.as_uri()}#{view}"],
+        capture_output=True,
+        text=True,
+        timeout=HANGS_AFTER,
+        check=True,
+    )
+    assert "Uncaught" not in done.stderr
+    assert "CONSOLE" not in done.stderr, "nothing is said on the console"
+    return np.asarray(Image.open(path).convert("RGB"))
+
+
+@in_a_browser
+@pytest.mark.parametrize("view", ["Overview", "Graph", "Bindings", "Roofline"])
+def test_it_is_drawn_in_light_and_in_dark(file: Path, tmp_path: Path, view: str) -> None:
+    light = picture(file, tmp_path, view, ())
+    dark = picture(file, tmp_path, view, ["--blink-settings=preferredColorScheme=0"])
+    assert light.shape == dark.shape == (900, 1200, 3)
+    assert np.median(light) > 230
+    assert np.median(dark) < 60
+    for each in (light, dark):
+        background = each[-1, -1]
+        assert (each != background).any(-1).mean() > 0.02, "something is drawn"
+        assert len(np.unique(each[::3, ::3].reshape(-1, 3), axis=0)) > 20, "in colours"

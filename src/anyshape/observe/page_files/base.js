@@ -43,6 +43,22 @@ function rate(perSecond, unit) {
   return `${Math.round(perSecond)} ${unit}`;
 }
 
+// Where in somebody's sources: without the folders that only this machine has.
+function shortPlace(place) {
+  const [path, line] = [place.replace(/:\d+$/, ""), place.match(/:\d+$/)?.[0] ?? ""];
+  const parts = path.split("/"), packages = parts.lastIndexOf("site-packages");
+  return (packages >= 0 ? parts.slice(packages + 1) : parts.slice(-2)).join("/") + line;
+}
+
+// Every absolute path in a text, likewise; the whole of it is one pointer away.
+function withPlaces(text) {
+  return el("span", {title: text}, text.replace(/\/[^\s,]+\/[^\s,]+/g, shortPlace));
+}
+
+function many(count, word, plural = word + "s") {
+  return `${count.toLocaleString("en")} ${count === 1 ? word : plural}`;
+}
+
 function sizes(binding) {
   return Object.entries(binding).map(([name, size]) => `${name}=${size}`).join(", ") || "its one shape";
 }

@@ -50,6 +50,39 @@ function measured(entry) {
   return found;
 }
 
+function elapsed(entry) { return Math.max(0, ...entry.tasks.map((task) => task[5])); }
+
+// Names by the time that threads spent in them, the largest first.
+function shares(entry) {
+  const spent = new Map();
+  for (const [, , name, , begin, end] of entry.tasks) spent.set(name, (spent.get(name) ?? 0) + end - begin);
+  const total = [...spent.values()].reduce((sum, each) => sum + each, 0) || 1;
+  return [...spent].sort((a, b) => b[1] - a[1]).map(([name, each]) => ({name, spent: each, share: each / total}));
+}
+
+function legend(entry) {
+  const known = shares(entry), shown = known.filter(({share}, rank) => rank < 10 && share >= 0.005);
+  const others = known.slice(shown.length), rest = others.reduce((sum, each) => sum + each.share, 0);
+  const item = (name, share, fill) => el("span", {}, el("i", {style: `background: ${fill}`}), `${name} ${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`);
+  return el("p", {class: "legend"}, shown.map(({name, share}) => item(name, share, colour(name))),
+    others.length ? item(many(others.length, "other"), rest, "var(--line)") : null);
+}
+
+// Where the time of a call goes: one bar, and its parts by name.
+function shareCard(entry) {
+  if (entry.unmeasured) return card(`A call at ${sizes(entry.binding)}`, el("p", {class: "bad"}, `not measured: ${entry.unmeasured}`));
+  let at = 0;
+  const parts = shares(entry).map(({name, spent, share}) => {
+    const bar = titled(svg("rect", {x: WIDTH * at, y: 0, width: Math.max(WIDTH * share, 0.5), height: 22, fill: colour(name)}),
+      `${name}: ${time(spent)}, ${(100 * share).toFixed(1)} %`);
+    at += share;
+    return bar;
+  });
+  const arena = entry.programs.reduce((most, program) => Math.max(most, program.memory.arena), 0);
+  return card(`A call at ${sizes(entry.binding)}: ${time(elapsed(entry))}, ${bytes(arena)} of temporaries`,
+    chart(22, "shares of kernels in the time of a call", parts), legend(entry));
+}
+
 // --- memory ----------------------------------------------------------------------------------------
 
 function liveBytes(program) {
@@ -113,7 +146,7 @@ function rooflineChart(entry) {
   }
   for (let power = low; power <= high; power++) {
     marks.push(svg("line", {class: "axis", x1: LEFT, x2: WIDTH - RIGHT, y1: y(10 ** power), y2: y(10 ** power)}),
-      svg("text", {class: "soft", x: LEFT - 6, y: y(10 ** power) + 4, "text-anchor": "end"}, rate(10 ** power, "op/s")));
+      svg("text", {class: "soft", x: LEFT - 6, y: y(10 ** power) + (power === low ? -2 : 4), "text-anchor": "end"}, rate(10 ** power, "op/s").replace(".0", "")));
   }
   const start = Math.max(10 ** left, 10 ** low / top.bytes);
   const roof = `M${x(start)} ${y(start * top.bytes)}L${x(knee)} ${y(top.flops)}L${x(10 ** right)} ${y(top.flops)}`;
@@ -121,7 +154,15 @@ function rooflineChart(entry) {
   const dots = points.map((p) => titled(svg("circle", {cx: x(p.intensity), cy: y(p.speed),
     r: 4 + 9 * Math.sqrt(p.share / longest), fill: colour(p.name), "fill-opacity": 0.75, stroke: "var(--card)"}),
     `${p.name} (step ${p.number}): ${rate(p.speed, "op/s")}, ${rate(p.moved, "B/s")}, ${time(p.share)}`));
+  const named = new Map();
+  for (const p of [...points].sort((a, b) => b.share - a.share)) if (!named.has(p.name) && named.size < 5) named.set(p.name, p);
+  let above = Infinity;
+  const labels = [...named.values()].sort((a, b) => y(b.speed) - y(a.speed)).map((p) => {
+    const right = x(p.intensity) > WIDTH * 0.75;
+    above = Math.min(y(p.speed) + 4, above - 13);  // labels of dots side by side stand on each other
+    return svg("text", {x: x(p.intensity) + (right ? -16 : 16), y: above, "text-anchor": right ? "end" : "start", class: "name"}, p.name);
+  });
   return chart(height, "speed of each step over its operations per byte", marks,
-    svg("path", {d: roof, fill: "none", stroke: "var(--accent)", "stroke-width": 2}), dots,
+    svg("path", {d: roof, fill: "none", stroke: "var(--accent)", "stroke-width": 2}), dots, labels,
     svg("text", {class: "soft", x: WIDTH / 2, y: height - 4, "text-anchor": "middle"}, "operations per byte"));
 }

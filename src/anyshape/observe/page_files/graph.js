@@ -35,7 +35,7 @@ class GraphView {
     this.canvas = svg("svg", {role: "group", "aria-label": "graph; arrow keys go from node to node",
       onwheel: (event) => this.wheel(event), onpointerdown: (event) => this.drag(event)}, this.layer);
     this.side = el("aside", {class: "card", "aria-live": "polite"});
-    this.search = el("input", {type: "search", placeholder: "search ops, types, places",
+    this.search = el("input", {type: "search", placeholder: "search ops, types, places", size: 28,
       "aria-label": "search the graph", oninput: () => this.mark(),
       onkeydown: (event) => { if (event.key === "Enter") this.next(); }});
     this.count = el("span", {class: "soft"});
@@ -51,6 +51,9 @@ class GraphView {
         el("button", {type: "button", onclick: () => this.zoom(0.8), "aria-label": "zoom out"}, "−"),
         el("button", {type: "button", onclick: () => this.fit()}, "fit")),
       el("div", {class: "graph"}, this.canvas, this.side),
+      el("p", {class: "legend"}, [["kernel: one call, what is in it is fused", "kernel"], ["a view: no code, no copy", "node"], ["an input", "card"], ["on the host, or between programs", "host"]]
+        .map(([words, name]) => el("span", {}, el("i", {style: `background: var(--${name}); border: 1px solid ${name === "card" ? "var(--accent)" : "var(--line)"}`}), words)),
+        el("span", {}, "Drag, wheel or + and − move; arrow keys go along edges.")),
       el("details", {class: "card"}, el("summary", {}, "as text"), this.text));
   }
 
@@ -70,7 +73,7 @@ class GraphView {
     this.layer.replaceChildren(...edges, ...nodes);
     this.choose(this.place.findIndex(Boolean), false);
     this.mark();
-    this.fit();
+    this.begin();
   }
 
   edge(from, to) {
@@ -131,7 +134,7 @@ class GraphView {
     const listed = (numbers) => numbers.flatMap((other, index) => index ? [", ", link(other)] : [link(other)]);
     this.side.replaceChildren(
       el("h2", {}, node.op), ...node.types.map((type) => el("p", {}, el("code", {}, type))),
-      node.where ? el("p", {class: "soft"}, node.where) : "",
+      node.where ? el("p", {class: "soft"}, withPlaces(node.where)) : "",
       node.ops.length ? el("p", {}, "computes: ", el("code", {}, node.ops.join(", "))) : "",
       el("p", {}, "reads: ", ...(node.from.length ? listed(node.from) : ["nothing"])),
       el("p", {}, "read by: ", ...(this.users(number).length ? listed(this.users(number)) : ["results"])),
@@ -159,13 +162,23 @@ class GraphView {
 
   size() { return {width: this.canvas.clientWidth || 900, height: this.canvas.clientHeight || 500}; }
 
+  // From the top, as large as one can read; all of it is a click away.
+  begin() {
+    this.fit();
+    const {width} = this.size(), scale = Math.max(this.view.scale, 0.85), ratio = scale / this.view.scale;
+    const top = this.place.filter((at) => at && at.y === 0).map((at) => at.x);
+    const middle = (Math.min(...top) + Math.max(...top)) / 2;
+    this.view = ratio === 1 ? this.view : {scale, x: width / 2 - middle * scale, y: 12};
+    this.apply();
+  }
+
   fit() {
     const shown = this.place.filter(Boolean), {width, height} = this.size();
     if (!shown.length) return;
     const xs = shown.map((at) => at.x), ys = shown.map((at) => at.y);
     const left = Math.min(...xs) - BOX.across / 2, wide = Math.max(...xs) + BOX.across / 2 - left;
     const tall = Math.max(...ys) + BOX.down;
-    const scale = Math.max(Math.min(1, width / wide, height / tall), 0.35);
+    const scale = Math.max(Math.min(1, width / wide, height / tall), 0.05);
     this.view = {scale, x: width / 2 - (left + wide / 2) * scale, y: 12};
     this.apply();
   }

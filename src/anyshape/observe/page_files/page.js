@@ -4,19 +4,47 @@ const VIEWS = {};
 
 // --- overview --------------------------------------------------------------------------------------
 
+function tile(value, words) {
+  return el("div", {class: "card tile"}, el("b", {}, value), el("span", {class: "soft"}, words));
+}
+
+// What was made of the model, in a line of large figures.
+function headline() {
+  const nodes = DATA.passes.length ? DATA.passes[0][1] : DATA.before.nodes.length;
+  const steps = DATA.bindings[0].programs.reduce((sum, program) => sum + program.steps.length, 0);
+  const held = Object.fromEntries(DATA.held);
+  return el("div", {class: "tiles"},
+    tile(nodes.toLocaleString("en"), "nodes in the model"),
+    tile(many(steps, "kernel call"), `of ${many(DATA.kernels.length, "distinct kernel")}`),
+    tile(DATA.axes.length ? "any size" : "one shape", DATA.axes.length
+      ? `of ${DATA.axes.map((axis) => axis.split(":")[0]).join(", ")}, compiled once` : "compiled once"),
+    tile(bytes(held.weights ?? 0), "of weights, held once"),
+    tile(DATA.hostOps.length ? many(DATA.hostOps.length, "op") : "0 ops", "left to Python"));
+}
+
+function passTable() {
+  const busy = DATA.passes.filter(([, before, after, applied, refused]) => before !== after || applied || refused);
+  const idle = DATA.passes.filter((row) => !busy.includes(row)).map(([name]) => name);
+  return card("Passes, in order", table(["pass", "nodes", "after", "applied", "refused"], busy),
+    idle.length ? el("p", {class: "soft"}, `${many(idle.length, "pass", "passes")} found nothing to do: ${idle.join(", ")}.`) : null);
+}
+
 VIEWS.Overview = () => [
-  card("Inputs and results", table(["", "", ""], [
-    ...DATA.inputs.map(([name, type]) => ["input", name, el("code", {}, type)]),
-    ...DATA.results.map((type, number) => ["result", `${number}`, el("code", {}, type)])])),
-  card("Axes", DATA.axes.length ? el("p", {}, DATA.axes.map((axis) => el("code", {}, axis, "   "))) : el("p", {class: "soft"}, "It has one shape.")),
-  card("Facts about sizes, and who said so", DATA.facts.length
-    ? table(["fact", "from"], DATA.facts.map(([fact, source]) => [el("code", {}, fact), source]))
-    : el("p", {class: "soft"}, "None: every size stands for itself.")),
-  DATA.branches.length ? card("Cases", DATA.branches.map((line) => el("p", {}, line))) : null,
-  card("Passes", table(["pass", "nodes", "after", "applied", "refused"], DATA.passes)),
-  card("Held between calls", table(["", ""], DATA.held.map(([what, count]) => [what.replaceAll("_", " "), bytes(count)]))),
-  card("On the host", DATA.hostOps.length ? table(["op", "times"], DATA.hostOps)
-    : el("p", {class: "soft"}, "Nothing: one native call does it all.")),
+  headline(),
+  ...DATA.bindings.map((entry) => shareCard(entry)),
+  el("div", {class: "pair"}, el("div", {},
+    card("Inputs and results", table(["", "", ""], [
+      ...DATA.inputs.map(([name, type]) => ["input", name, el("code", {}, type)]),
+      ...DATA.results.map((type, number) => ["result", `${number}`, el("code", {}, type)])])),
+    card("Axes", DATA.axes.length ? DATA.axes.map((axis) => el("p", {}, el("code", {}, axis))) : el("p", {class: "soft"}, "It has one shape.")),
+    card("Facts about sizes, and who said so", DATA.facts.length
+      ? table(["fact", "from"], DATA.facts.map(([fact, source]) => [el("code", {}, fact), withPlaces(source)]))
+      : el("p", {class: "soft"}, "None: every size stands for itself.")),
+    DATA.branches.length ? card("Cases", DATA.branches.map((line) => el("p", {}, withPlaces(line)))) : null,
+    card("Held between calls", table(["", ""], DATA.held.map(([what, count]) => [what.replaceAll("_", " "), bytes(count)]))),
+    card("On the host", DATA.hostOps.length ? table(["op", "times"], DATA.hostOps)
+      : el("p", {class: "soft"}, "Nothing: one native call does it all."))),
+  passTable()),
 ];
 
 // --- graph, decisions ------------------------------------------------------------------------------
@@ -25,7 +53,7 @@ const graphView = new GraphView((kernel) => { open_("Kernels"); showKernel(kerne
 VIEWS.Graph = () => [graphView.element];
 
 VIEWS.Decisions = () => {
-  const list = el("div");
+  const list = el("div"), count = el("span", {class: "soft"});
   const words = el("input", {type: "search", placeholder: "search", "aria-label": "search decisions", oninput: draw});
   const which = el("select", {"aria-label": "which decisions", onchange: draw},
     ["all", "done", "refused"].map((name) => el("option", {}, name)));
@@ -36,10 +64,11 @@ VIEWS.Decisions = () => {
     list.replaceChildren(table(["", "pass or rule", "op", "times", "why", "where"], rows.map((each) => [
       el("span", {class: each.taken ? "good" : "bad"}, each.taken ? "done" : "refused"),
       each.rule, el("code", {}, each.op), each.count, each.why,
-      el("span", {class: "soft"}, each.places.slice(0, 3).join(", ") + (each.places.length > 3 ? ", …" : ""))])));
+      el("span", {class: "soft", title: each.places.join("\n")}, each.places.slice(0, 3).map(shortPlace).join(", ") + (each.places.length > 3 ? ", …" : ""))])));
+    count.textContent = `${rows.length} of ${DATA.decisions.length}`;
   }
   draw();
-  return [el("div", {class: "row"}, which, words), el("div", {class: "card"}, list)];
+  return [el("div", {class: "row"}, which, words, count), el("div", {class: "card"}, list)];
 };
 
 // --- bindings --------------------------------------------------------------------------------------
@@ -67,10 +96,10 @@ function stepTable(program, times) {
 
 VIEWS.Bindings = () => DATA.bindings.flatMap((entry) => {
   const times = measured(entry);
-  const end = Math.max(0, ...entry.tasks.map((task) => task[5]));
+  const end = elapsed(entry);
   return [el("h2", {}, sizes(entry.binding)),
     entry.unmeasured ? el("p", {class: "bad"}, `not measured: ${entry.unmeasured}`)
-      : card(`Threads: ${time(end)} from the first task to the last`, timeline(entry)),
+      : card(`Threads: ${time(end)} from the first task to the last`, timeline(entry), legend(entry)),
     ...entry.programs.flatMap((program) => [
       card(`Memory: arena ${bytes(program.memory.arena)}, lower bound ${bytes(program.memory.lower_bound)}, results ${bytes(program.memory.outputs)}, weights ${bytes(program.memory.weights)}`,
         memoryChart(program), el("p", {class: "soft"}, "The line is what lives at each step; boxes are buffers at their place in the arena.")),
@@ -84,13 +113,18 @@ VIEWS.Compare = () => {
     const step = steps[number];
     if (!step) return "–";
     const took = times[number] ? time(times[number].end - times[number].begin) : time(step.estimate) + " est.";
-    return el("span", {}, `${took}, ${step.tasks} task${step.tasks === 1 ? "" : "s"}${step.split ? ", split" : ""} `, el("b", {}, chosenVariant(step)));
+    const share = times[number] ? (times[number].end - times[number].begin) / slowest.get(times) : 0;
+    return el("span", {class: "bar", style: `--share: ${(100 * share).toFixed(1)}%`}, `${took}, ${many(step.tasks, "task")}${step.split ? ", split" : ""} `, el("b", {}, chosenVariant(step)));
   };
+  const slowest = new Map(columns.map(({times}) => [times, Math.max(1, ...times.map((each) => each ? each.end - each.begin : 0))]));
+  const whole = columns.map(({entry}) => el("b", {}, time(elapsed(entry))));
   const arena = columns.map(({entry}) => bytes(entry.programs[0].memory.arena));
   return [card("What level 2 chose at each binding", table(["step", ...columns.map(({entry}) => sizes(entry.binding))], [
     ...Array.from({length: rows}, (_, number) => [
       `${number} ${columns.find(({steps}) => steps[number]).steps[number].name}`, ...columns.map((column) => cell(column, number))]),
-    [el("b", {}, "arena"), ...arena]]))];
+    [el("b", {}, "from the first task to the last"), ...whole],
+    [el("b", {}, "arena"), ...arena]]),
+    el("p", {class: "soft"}, "Bars are shares of the slowest step in the column. A step is split where threads share it."))];
 };
 
 VIEWS.Roofline = () => [
@@ -105,7 +139,7 @@ const kernelText = el("pre", {tabindex: 0}), kernelTitle = el("h2");
 const kernelForm = el("select", {"aria-label": "form", onchange: () => showKernel(shownKernel)},
   el("option", {value: "text"}, "loops"), el("option", {value: "assembly"}, "instructions"));
 const kernelButtons = DATA.kernels.map((kernel, number) => el("button", {type: "button", "aria-pressed": "false",
-  onclick: () => showKernel(number)}, kernel.name, " ", el("span", {class: "soft"}, kernel.variant)));
+  onclick: () => showKernel(number)}, kernel.name, " ", el("span", {class: "soft"}, kernel.variant === "plain" ? "" : kernel.variant)));
 let shownKernel = 0;
 
 function showKernel(number) {
@@ -114,7 +148,7 @@ function showKernel(number) {
   if (!kernel) return;
   kernelButtons.forEach((button, other) => button.setAttribute("aria-pressed", other === number));
   kernelButtons[number].scrollIntoView({block: "nearest"});
-  kernelTitle.textContent = `${kernel.name} ${kernel.variant}`;
+  kernelTitle.textContent = kernel.variant === "plain" ? kernel.name : `${kernel.name}: ${kernel.variant}`;
   kernelText.textContent = kernel[kernelForm.value] || "Left out of this page (assembly=False).";
 }
 
