@@ -150,9 +150,7 @@ TABLES: Mapping[str, Callable[[Session, str], None]] = {
 
 def main() -> None:
     with Session("dynamic", __doc__ or "") as session:
-        for title, table in TABLES.items():
-            if session.wants(title):
-                table(session, title)
+        session.run(TABLES)
 
 
 if __name__ == "__main__":

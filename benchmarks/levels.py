@@ -192,9 +192,7 @@ TABLES = {
 
 def main() -> None:
     with Session("levels", __doc__ or "") as session:
-        for title, table in TABLES.items():
-            if session.wants(title):
-                table(session, title)
+        session.run(TABLES)
 
 
 if __name__ == "__main__":

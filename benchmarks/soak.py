@@ -30,9 +30,7 @@ PARTS = {
 
 def main() -> None:
     with Session("soak", __doc__ or "") as session:
-        for title, part in PARTS.items():
-            if session.wants(title):
-                part(session, title)
+        session.run(PARTS)
     sys.exit(session.missed)
 
 

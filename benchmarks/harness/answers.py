@@ -5,8 +5,7 @@ from __future__ import annotations
 import select
 import subprocess
 
-LIMIT_SECONDS = 600.0
-"""The longest wait for anything: building a model of a peer is the slowest of it."""
+from benchmarks.harness.waiting import LIMIT_SECONDS
 
 
 class NoAnswerError(Exception):

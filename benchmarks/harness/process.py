@@ -21,9 +21,15 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, TypeAlias
 
-from benchmarks.harness.answers import LIMIT_SECONDS
 from benchmarks.harness.engines import Call, Engine, EngineName, build
 from benchmarks.harness.model import Array, Binding, Model
+from benchmarks.harness.waiting import (
+    IDLE_SECONDS,
+    LIMIT_SECONDS,
+    HangsError,
+    stop,
+    wait_for_answer,
+)
 
 WARM_UP = 0.25  # of a slice, before its calls count
 FEWEST_CALLS = 1
@@ -131,10 +137,16 @@ class EngineProcess:
     """Ask it; it runs only while it answers."""
 
     def __init__(
-        self, name: EngineName, threads: int, python: str = "", limit: float = LIMIT_SECONDS
+        self,
+        name: EngineName,
+        threads: int,
+        python: str = "",
+        limit: float = LIMIT_SECONDS,
+        idle_limit: float = IDLE_SECONDS,
     ) -> None:
-        """`limit`: after so many seconds without an answer the process is ended."""
-        self._limit = limit
+        """After `limit` seconds without an answer, or `idle_limit` in which it uses no CPU either,
+        the process is ended."""
+        self._limits = limit, idle_limit
         context = multiprocessing.get_context("spawn")
         context.set_executable(python or sys.executable)
         self._connection, theirs = context.Pipe()
@@ -162,29 +174,33 @@ class EngineProcess:
             os.kill(self.pid, signal.SIGCONT)
         self._connection.close()
         self._process.join(SECONDS_TO_END)
+        self._end()
+
+    def _end(self) -> None:
         self._process.kill()
-        self._process.join()
+        self._process.join(SECONDS_TO_END)
 
     def _ask(self, request: Request) -> Any:
         try:
             os.kill(self.pid, signal.SIGCONT)
             self._connection.send(request)
-            if not self._connection.poll(self._limit):
-                self._process.kill()
-                self._process.join()
-                raise EngineError(f"no answer after {self._limit:g} s, ended")
+            wait_for_answer(self._connection, self.pid, *self._limits)
             answer = self._connection.recv()
+            stop(self.pid)
+        except HangsError as error:
+            self._end()
+            raise EngineError(f"{error}, ended") from None
         except (EOFError, OSError):
-            raise EngineError("the process ended") from None
-        self._stop()
+            raise EngineError(f"the process ended{self._how()}") from None
         if isinstance(answer, EngineError):
             raise answer
         return answer
 
-    def _stop(self) -> None:
-        """Returns when all its threads have stopped, which takes a while on a busy machine."""
-        os.kill(self.pid, signal.SIGSTOP)
-        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    def _how(self) -> str:
+        """By which signal, if it was one."""
+        self._process.join(SECONDS_TO_END)
+        code = self._process.exitcode
+        return f" by {signal.Signals(-code).name}" if code is not None and code < 0 else ""
 
 
 @contextmanager
@@ -215,13 +231,15 @@ def in_fresh_process(
     *arguments: Any,
     threads: int = 2,
     limit: float = LIMIT_SECONDS,
+    idle_limit: float = IDLE_SECONDS,
     python: str = "",
 ) -> Any:
     """The result of a function of a module, called where nothing has been warmed up.
 
     The C library is as users have it, because some of these functions look at its memory. After
-    `limit` seconds the process is ended, and TimeoutError raised; a process that dies is an
-    EngineError. `python` is the interpreter of another environment, if not of ours.
+    `limit` seconds, or `idle_limit` without any CPU, the process is ended, and TimeoutError raised;
+    a process that dies is an EngineError. `python` is the interpreter of another environment, if
+    not of ours.
     """
     context = multiprocessing.get_context("spawn")
     context.set_executable(python or sys.executable)
@@ -231,15 +249,17 @@ def in_fresh_process(
         process.start()
     theirs.close()
     try:
-        if not ours.poll(limit):
-            raise TimeoutError(f"not done after {limit} s")
+        assert process.pid is not None, "started above"
+        wait_for_answer(ours, process.pid, limit, idle_limit)
         answer, raised = ours.recv()
+    except HangsError as error:
+        raise TimeoutError(str(error)) from None
     except EOFError:
         process.join(SECONDS_TO_END)
         raise EngineError(f"the process ended with {process.exitcode}") from None
     finally:
         process.kill()
-        process.join()
+        process.join(SECONDS_TO_END)
     if raised is not None:
         raise raised
     return answer

@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import functools
 import os
-from collections.abc import Callable, Generator, Sequence
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, get_args
 
 from benchmarks.harness.engines import EngineName
+from benchmarks.harness.process import EngineError
 from benchmarks.harness.report import Table, show, write_json
 from benchmarks.harness.roofline import Roofline, roofline, roofline_cases
 from benchmarks.harness.turns import Case, Effort, Measured, Turns
@@ -32,7 +35,22 @@ RESULTS = Path(__file__).parent.parent / "results"
 NORMAL = Effort(seconds=0.1, settled=4, most=30)
 QUICK = Effort(seconds=0.03, settled=2, most=6)
 QUIET = 0.3  # load average at which figures are evidence
+SECONDS_BETWEEN_LINES = 5.0
 WIDTH = 130  # of tables that no terminal shows
+
+
+class Told:
+    """A line of progress now and then, on stderr, where no terminal shows a bar."""
+
+    def __init__(self, seconds: float = SECONDS_BETWEEN_LINES) -> None:
+        self._seconds = seconds
+        self._next = 0.0
+
+    def tell(self, what: str) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + self._seconds
+            print(f"  {what}", file=sys.stderr, flush=True)
 
 
 class Session:
@@ -52,6 +70,8 @@ class Session:
         self._load = os.getloadavg()[0]
         self._turns = Turns(QUICK if options.quick else NORMAL)
         self._tables: list[Table] = []
+        self._left_out: list[str] = []
+        self._told = Told()
         self._measured: list[Measured] = []
         self._records: dict[str, Any] = {}
         self._rooflines: dict[int, Roofline] = {}
@@ -66,6 +86,17 @@ class Session:
         if kind is None:
             self._finish()
 
+    def run(self, tables: Mapping[str, Callable[[Session, str], None]]) -> None:
+        """All that `--only` asks for. What cannot be made is named, and the rest goes on."""
+        for title, table in tables.items():
+            if not self.wants(title):
+                continue
+            try:
+                table(self, title)
+            except (EngineError, TimeoutError) as error:
+                self._console.print(f"{title}: left out: {error}", style="yellow", markup=False)
+                self._left_out.append(title)
+
     def wants(self, table: str) -> bool:
         """Whether `--only` asks for a table."""
         return self._only.lower() in table.lower()
@@ -78,7 +109,8 @@ class Session:
     @property
     def missed(self) -> bool:
         """Whether some goal was not met."""
-        return any(row.met is False for table in self._tables for row in table.rows)
+        missed = any(row.met is False for table in self._tables for row in table.rows)
+        return missed or bool(self._left_out)
 
     def taking_part(self, engines: Sequence[EngineName]) -> tuple[EngineName, ...]:
         """All but those that the command line leaves out."""
@@ -119,14 +151,20 @@ class Session:
         )
 
     def _tell_failures(self, done: Sequence[Measured]) -> None:
+        """Once for each engine and reason, however many cases there are."""
+        cases: dict[tuple[str, str], list[str]] = {}
         for measured in done:
-            for label, failure in measured.failures.items():
-                what = f"{measured.case.label}: {label} did not take part: {failure}"
-                self._console.print(what, style="yellow", markup=False)
+            for failure in measured.failures.items():
+                cases.setdefault(failure, []).append(measured.case.label)
+        for (label, failure), (first, *others) in cases.items():
+            more = f" and {len(others)} more" if others else ""
+            what = f"{first}{more}: {label} did not take part: {failure}"
+            self._console.print(what, style="yellow", markup=False)
 
-    @staticmethod
-    def _tell(progress: Progress, task: TaskID, title: str, what: str) -> None:
+    def _tell(self, progress: Progress, task: TaskID, title: str, what: str) -> None:
         progress.update(task, description=f"{title}: {what}")
+        if not self._shown:
+            self._told.tell(f"{title}: {what}")
 
     def _allowed(self, case: Case) -> Case:
         chosen = tuple(c for c in case.contenders if c.engine not in self._without)
@@ -180,7 +218,12 @@ def _arguments(name: str, description: str) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="fewer and shorter turns")
     parser.add_argument("--only", default="", metavar="TEXT", help="tables whose title has TEXT")
     parser.add_argument(
-        "--without", nargs="*", default=[], metavar="ENGINE", help="engines to leave out"
+        "--without",
+        nargs="*",
+        default=[],
+        choices=get_args(EngineName),
+        metavar="ENGINE",
+        help="engines to leave out",
     )
     parser.add_argument(
         "--before", default="", metavar="PYTHON", help="of another environment, to compare with"

@@ -85,7 +85,7 @@ def test_a_process_that_dies_is_an_error_and_no_endless_wait():
 
 
 def test_every_wait_has_a_limit():
-    with pytest.raises(TimeoutError, match=r"^not done after 0.1 s$"):
+    with pytest.raises(TimeoutError, match=r"^no answer after 0.1 s$"):
         in_fresh_process(time.sleep, 60, threads=1, limit=0.1)
     process = EngineProcess("numpy", 1, limit=0.0)
     try:
