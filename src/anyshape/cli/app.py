@@ -149,15 +149,20 @@ def _sizes(binding: dict[str, int]) -> str:
 
 def _table(title: str, rows: Sequence[dict[str, Any]]) -> None:
     table = Table(title=title)
-    for name in rows[0] if rows else ():
-        table.add_column(name, justify="right")
+    for name, value in rows[0].items() if rows else ():
+        justify = "left" if isinstance(value, str) else "right"
+        table.add_column(name, justify=justify, no_wrap=True)
     for row in rows:
         table.add_row(*map(_cell, row.values()))
     Console().print(table)
 
 
 def _cell(value: object) -> str:
-    return f"{value:,.4g}" if isinstance(value, float) else str(value)
+    """Numbers with three digits that say something."""
+    if not isinstance(value, float):
+        return str(value)
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    return f"{value:,.{digits}f}" if abs(value) >= 0.1 else f"{value:.3g}"
 
 
 @app.command()
@@ -207,12 +212,25 @@ def bench(
 def _bench_table(
     made: Model, rows: Sequence[measure.Measured], bindings: int, left_out: dict[str, str]
 ) -> None:
-    title = f"{made.name}, µs per call, at {bindings} bindings; ready after {made.seconds:.2f} s"
-    fastest = rows[0].p50
-    _table(title, [{**row.as_dict(), "to anyshape": row.p50 / fastest} for row in rows])
+    ready = f"ready after {made.seconds:.2f} s"
+    title = f"{made.name}: µs per call, {rows[0].calls} calls at {bindings} bindings; {ready}"
+    _table(title, [_bench_row(row, rows[0]) for row in rows])
     Console().print(f"peak of memory {byte_text(measure.peak_bytes())}")
     for name, why in left_out.items():
         Console().print(f"{name} is left out: {why}", markup=False)
+
+
+def _bench_row(row: measure.Measured, ours: measure.Measured) -> dict[str, Any]:
+    return {
+        "engine": row.engine,
+        "first": row.first,
+        "new size": row.new,
+        "p50": row.p50,
+        "p90": row.p90,
+        "p99": row.p99,
+        "calls/s": row.calls_per_second,
+        "÷ ours": row.p50 / ours.p50,
+    }
 
 
 @app.command()

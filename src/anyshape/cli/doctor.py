@@ -12,7 +12,8 @@ from anyshape.base.options import options_from_environment
 from anyshape.execute.compile import compile_graph
 from anyshape.execute.target import executable_isas
 from anyshape.ir.text.parser import parse
-from anyshape.runtime.machine import machine
+from anyshape.observe.table import byte_text
+from anyshape.runtime.machine import cpu_levels, machine
 
 PACKAGES = ("anyshape", "numpy", "llvmlite", "ml_dtypes", "onnx", "torch")
 GRAPH = """graph test(x: f32[n, k], y: f32[k, m]) -> f32[n, m] {
@@ -30,10 +31,11 @@ def examined() -> dict[str, Any]:
     found: dict[str, Any] = {
         "instruction set": options.isa or isas[0],
         "executes": ", ".join(isas),
+        "targets": ", ".join(cpu_levels()) or "none",
         "CPUs": here.cpus,
         "CPUs by affinity": here.affinity_cpus,
-        "CPU quota": here.cpu_quota,
-        "L1, L2, L3 bytes": [here.l1d_bytes, here.l2_bytes, here.l3_bytes],
+        "CPU quota": here.cpu_quota or "none",
+        "L1, L2, L3": ", ".join(map(byte_text, (here.l1d_bytes, here.l2_bytes, here.l3_bytes))),
         "cache": str(options.cache_dir),
     }
     found |= {package: _version(package) for package in PACKAGES}

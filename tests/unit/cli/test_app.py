@@ -127,6 +127,7 @@ def test_compile_and_what_is_compiled(
     assert capsys.readouterr().out.startswith(f"{saved}: ")
     of_model, of_saved = (told(capsys, "inspect", each, "--json") for each in (model, saved))
     assert (of_model.pop("kind"), of_saved.pop("kind")) == ("ONNX model", "saved executable")
+    assert (of_model.pop("targets"), of_saved.pop("targets")) == ([], ["native"])
     assert of_model == of_saved
     assert of_saved["inputs"] == {"x": "f32[batch, 4]"}
     results = [told(capsys, "run", each, "--bind", "batch=3", "--json") for each in (model, saved)]
