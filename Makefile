@@ -74,7 +74,7 @@ models: $(VENV)/.test-deps  ## tries architectures of transformers, writes docs/
 ops: $(VENV)/.test-deps  ## tries torch's samples of all its ops, writes docs/ops.md; ARGS="add sort"
 	$(PY) -W ignore -m tests.e2e.op_samples --jobs $(JOBS) $(ARGS)
 
-reference: $(VENV)/.test-deps  ## writes docs/reference from the code: knobs, errors, passes, ops
+reference: $(VENV)/.test-deps  ## writes docs/reference from the code: API, knobs, errors, passes, ops
 	$(PY) -m tools.reference
 
 docs: $(VENV)/.docs-deps  ## the site, build/docs/index.html: searchable, needs no server

@@ -1,5 +1,5 @@
-"""Writes docs/reference from the code: knobs, errors, passes, ops. `make reference` runs it, and a
-test compares what it would write with what is there."""
+"""Writes docs/reference from the code: API, knobs, errors, passes, ops. `make reference` runs it,
+and a test compares what it would write with what is there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+
+from tools.api_reference import api
 
 from anyshape.api.compile import compile as compile_model
 from anyshape.base import errors
@@ -79,6 +81,7 @@ def ops() -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "api.md": api,
     "knobs.md": knobs,
     "errors.md": error_list,
     "passes.md": passes,
