@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from benchmarks.harness.engines import EngineName
@@ -30,6 +30,7 @@ ENGINES: tuple[EngineName, ...] = (
 )  # fmt: skip
 THREADS = 2
 NEAR_ROOFLINE = 1.2
+MANY_BINDINGS = 12
 MANY_SHAPES = Effort(seconds=0.1, settled=2, most=6)
 LONG_CALLS = Effort(seconds=0.0, settled=1, most=3)
 
@@ -51,6 +52,13 @@ class Entry:
     limit: float
     effort: Effort | None = None
 
+    def thinned(self) -> Entry:
+        """Every fourth binding, where there are many."""
+        if len(self.bindings) < MANY_BINDINGS:
+            return self
+        kept = self.bindings[::4]
+        return replace(self, label=f"{self.label}, {len(kept)} of them", bindings=kept)
+
     def cases(self, engines: Sequence[EngineName]) -> list[Case]:
         labels = [f"{self.label} {_sizes(binding)}" for binding in self.bindings]
         pairs = zip(labels, self.bindings, strict=True)
@@ -67,8 +75,9 @@ def sums(
     entries: Sequence[Entry],
     among: Sequence[EngineName] = ENGINES,
 ) -> None:
-    """A table with one row for each entry."""
+    """A table with one row for each entry; with `--quick`, of a part of its bindings."""
     engines = session.taking_part(among)
+    entries = [e.thinned() for e in entries] if session.quick else entries
     measured = [session.measure(title, e.cases(engines), e.effort) for e in entries]
     session.roofline(THREADS)
     rows = [sum_row(session, e, m, engines) for e, m in zip(entries, measured, strict=True)]
