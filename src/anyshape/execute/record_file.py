@@ -34,7 +34,7 @@ def checked_targets(targets: Iterable[str]) -> tuple[str, ...]:
     """Each once, in the order given; none is this machine."""
     expected = f"a list of targets: {', '.join(TARGETS)}"
     if isinstance(targets, str):
-        raise OptionError("targets", repr(targets), expected)
+        raise OptionError("targets", targets, expected)
     names = tuple(dict.fromkeys(targets)) or (NATIVE,)
     for name in names:
         if name != NATIVE:

@@ -209,10 +209,9 @@ def test_code_of_a_level_is_not_called_here() -> None:
 
 def test_unknown_targets(tmp_path: Path) -> None:
     path = tmp_path / "layer.ash"
-    known = "native, or one of x86-64-v4, x86-64-v3, x86-64, aarch64"
+    known = "one of native, x86-64-v4, x86-64-v3, x86-64, aarch64"
     message = message_of(OptionError, lambda: layer.executable.save(path, targets=["x86-64-v9"]))
-    assert "'x86-64-v9'" in message
-    assert known in message
+    assert message.startswith(f"targets='x86-64-v9' is not {known}\nfix: ")
     message = message_of(OptionError, lambda: layer.executable.save(path, targets="aarch64"))
     assert "a list of targets" in message
     assert not path.exists()

@@ -37,7 +37,7 @@ LEVELS: Final[Mapping[str, LlvmTarget]] = MappingProxyType(
 def level_named(name: str) -> LevelTarget:
     """The target of that name."""
     if name not in LEVELS:
-        raise OptionError("targets", repr(name), f"native, or one of {', '.join(LEVELS)}")
+        raise OptionError("targets", str(name), f"one of native, {', '.join(LEVELS)}")
     return LevelTarget(name, LEVELS[name])
 
 
