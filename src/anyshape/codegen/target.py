@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
-from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias
+from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from anyshape.codegen.cache import ObjectCache
 from anyshape.level2 import ShapeProgram
@@ -48,6 +48,16 @@ class Code(Protocol):
     @property
     def mapped_bytes(self) -> int:
         """How much memory the code takes."""
+        ...
+
+
+@runtime_checkable
+class SavableCode(Code, Protocol):
+    """Code that a file can hold."""
+
+    @property
+    def elf_object(self) -> bytes:
+        """Position-independent, without external symbols."""
         ...
 
 

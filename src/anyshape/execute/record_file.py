@@ -9,7 +9,7 @@ from anyshape.base.errors import NotSavableError, OptionError
 from anyshape.codegen.targets import LEVELS, level_named
 from anyshape.saved.container import Blobs, Bytes
 from anyshape.saved.records import ExecutableRecord, Root
-from anyshape.saved.targets import NATIVE, file_parts, target_saved
+from anyshape.saved.targets import NATIVE, SavedTarget, file_parts, target_saved
 
 if TYPE_CHECKING:
     from anyshape.execute.executable import Executable
@@ -23,7 +23,7 @@ AsRoot: TypeAlias = Callable[[ExecutableRecord, Blobs], Root]
 
 def saved_parts(executable: Executable, targets: Iterable[str], as_root: AsRoot) -> list[Bytes]:
     """The parts of a file: of an executable, compiled anew for each target but this machine."""
-    blobs, written = Blobs(), []
+    blobs, written = Blobs(), list[SavedTarget]()
     for name, compiled in _for_each(executable, checked_targets(targets)):
         root = as_root(compiled.record(blobs), blobs)
         written.append(target_saved(name, compiled.isa, root, blobs))

@@ -8,15 +8,13 @@ from dataclasses import replace
 
 from anyshape.base.errors import NotSavableError
 from anyshape.base.location import Location
-from anyshape.codegen.llvm.levels import ObjectCode
-from anyshape.codegen.target import BIND, SHAPE
+from anyshape.codegen.target import BIND, SHAPE, SavableCode
 from anyshape.codegen.target import Code as TargetCode
 from anyshape.execute.link import LinkedConstant, LinkedFunction, LinkedProgram
 from anyshape.execute.notes import ProgramNotes, StepNotes
 from anyshape.ir.types import Array
 from anyshape.lower.packing import Packing
 from anyshape.program import ProgramDescription
-from anyshape.runtime.code import Code
 from anyshape.saved.container import Blobs
 from anyshape.saved.records import (
     OWN,
@@ -106,7 +104,7 @@ def without_addresses(description: ProgramDescription) -> ProgramDescription:
 def _function(function: LinkedFunction, name: str, blobs: Blobs) -> Function:
     if function.code is None:
         return Function(OWN, function.name)
-    if not isinstance(function.code, (Code, ObjectCode)):
+    if not isinstance(function.code, SavableCode):
         causes = {"kernels that are no machine code": 1}
         raise NotSavableError(name, causes, "compile it for the native target")
     return Function(blobs.add(function.code.elf_object), function.name)
