@@ -119,11 +119,12 @@ bench: $(VENV)/.bench-deps $(VENV)/.weights  ## figures against other engines; m
 soak: $(VENV)/.bench-deps  ## memory, threads and latency for 20 minutes; make soak ARGS=--quick
 	$(PY) -m benchmarks.soak $(ARGS)
 
-wheel: $(VENV)/.created  ## build dist/anyshape-*.whl, and try it in a clean environment
+wheel: TEST = build/wheel-test/bin/python -m pip --disable-pip-version-check
+wheel:  ## build dist/anyshape-*.whl, and try it in a clean environment; make wheel PYTHON=python3.13
 	rm -f dist/anyshape-*.whl
-	$(PIP) wheel --quiet --no-deps --wheel-dir dist .
 	$(PYTHON) -m venv --clear build/wheel-test
-	build/wheel-test/bin/python -m pip --disable-pip-version-check install --quiet dist/anyshape-*.whl
+	$(TEST) wheel --quiet --no-deps --wheel-dir dist .
+	$(TEST) install --quiet dist/anyshape-*.whl
 	cd build && wheel-test/bin/python ../tools/smoke.py
 
 clean:  ## remove everything that make made
