@@ -377,9 +377,11 @@ class Executable(CopiedAsItself):
     def explain(self, **axes: int) -> Explanation:
         """What was done and refused, and why; at a binding, also its steps and its memory plan."""
         has_plan = axes or self._has_one_shape()
-        return self._explained(self.specialize(**axes).as_text() if has_plan else None)
+        plan = self.specialize(**axes).as_text() if has_plan else None
+        return self._explained(plan, self._strategy_lines())
 
-    def _explained(self, plan: str | None = None) -> Explanation:
+    def _explained(self, plan: str | None = None, strategies: tuple[str, ...] = ()) -> Explanation:
+        """Without what runs level 2: files for other machines are explained, too."""
         return Explanation(
             self.notes.name,
             self.capabilities.executor,
@@ -392,7 +394,7 @@ class Executable(CopiedAsItself):
             self.executor.decisions(),
             next((described(kernel.target) for kernel in self.kernels), ""),
             groups=self.notes.groups,
-            strategies=self._strategy_lines(),
+            strategies=strategies,
         )
 
     def _strategy_lines(self) -> tuple[str, ...]:
