@@ -33,7 +33,7 @@ from anyshape.program.course import (
     TellSize,
     with_addresses,
 )
-from anyshape.program.description import Input, Output, ProgramDescription
+from anyshape.program.description import Input, Output, ProgramDescription, Split
 from anyshape.program.steps import (
     Address,
     Immediate,
@@ -71,6 +71,7 @@ __all__ = [
     "RegionCall",
     "RunProgram",
     "Source",
+    "Split",
     "Step",
     "Store",
     "TakeShape",

@@ -46,12 +46,30 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """An axis along which a call may be run in parts, one after the other: symbol number `symbol`.
+
+    What is at one index of it depends on nothing at another, and it is the first axis in memory of
+    the `inputs` and `outputs` that have it. Parts have `least` elements or more, and a multiple of
+    `multiple_of`. The steps `once` see the whole axis: they are run after all parts, and no other
+    step reads what they write.
+    """
+
+    symbol: int
+    least: int
+    multiple_of: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    once: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramDescription:
     """Level 1 as data. `bind` and `shape` are addresses of the generated functions, `kernels` and
     `constants` are tables of addresses.
 
     No step starts before all steps that are `window` or more before it are done: buffers may share
-    memory on the strength of that.
+    memory on the strength of that. `splits` are for calls that have less memory than they take.
     """
 
     bind: int
@@ -65,3 +83,4 @@ class ProgramDescription:
     buffers: tuple[Buffer, ...]
     steps: tuple[Step, ...]
     window: int = 8
+    splits: tuple[Split, ...] = ()

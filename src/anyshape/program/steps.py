@@ -61,7 +61,7 @@ class Step:
     """Variants and their block. `tasks` and `cost` are words; `waits` are earlier steps.
 
     The word `variant` chooses between several; `cost` is what the chosen one takes on one thread,
-    in picoseconds.
+    in picoseconds. A step that carries a chain computes the same bits with each of its variants.
     """
 
     name: str
@@ -71,3 +71,4 @@ class Step:
     waits: tuple[int, ...] = ()
     variant: int | None = None
     cost: int | None = None
+    carries_chain: bool = False

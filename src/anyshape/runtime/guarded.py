@@ -73,9 +73,9 @@ class GuardedProgram(Program):
         with self._guard():
             return super().run_within(inputs, limits, out)
 
-    def specialize(self, symbols: Sequence[int]) -> Specialization:
+    def specialize(self, symbols: Sequence[int], memory_limit: int | None = None) -> Specialization:
         with self._guard():
-            return super().specialize(symbols)
+            return super().specialize(symbols, memory_limit)
 
     def stepwise(
         self,
@@ -91,9 +91,9 @@ class GuardedProgram(Program):
     def _stepper(self, native: _native.Stepper) -> Stepper:
         return GuardedStepper(native, self.description, self._guard)
 
-    def planned_bytes(self, symbols: Sequence[int]) -> int:
+    def planned_bytes(self, symbols: Sequence[int], memory_limit: int | None = None) -> int:
         with self._guard():
-            return super().planned_bytes(symbols)
+            return super().planned_bytes(symbols, memory_limit)
 
     def estimate(self, symbols: Sequence[int]) -> Estimate:
         with self._guard():

@@ -16,6 +16,9 @@ from anyshape.base.errors import CancelledError, DeadlineError, OptionError
 from anyshape.base.options import byte_count
 from anyshape.runtime import _native
 
+ANY_MEMORY: Final = 1 << 62
+"""Bytes: as a limit, none."""
+
 _NANOSECONDS: Final = 1e9
 _LONGEST: Final = 1e9
 """Seconds, about thirty years: more fits into no clock."""

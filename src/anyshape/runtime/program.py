@@ -60,7 +60,7 @@ class Stepper:
     def next_step(self) -> Step | None:
         """The step that `step()` will run; None when all are done."""
         done = self._native.next == self._native.steps
-        return None if done else self._description.steps[self._native.next]
+        return None if done else self._description.steps[self._native.number]
 
     def step(self, limits: RunLimits = UNLIMITED) -> int:
         """Run the next step; how many nanoseconds it took. `IndexError` when all are done."""
@@ -137,9 +137,11 @@ class Program:
         """The most threads that a run uses."""
         return self.native.threads
 
-    def specialize(self, symbols: Sequence[int]) -> Specialization:
-        """Level 2 for a binding, from the cache or made now."""
-        return Specialization(self.native.specialize(list(symbols)), self.description)
+    def specialize(self, symbols: Sequence[int], memory_limit: int | None = None) -> Specialization:
+        """Level 2 for a binding, from the cache or made now: one within the limit, if there is one
+        and the usual one is not."""
+        made = self.native.specialize(list(symbols), memory_limit)
+        return Specialization(made, self.description)
 
     def stepwise(
         self,
@@ -163,9 +165,10 @@ class Program:
         """The symbols of all specializations that are kept, those first that were used last."""
         return self.native.bindings()
 
-    def planned_bytes(self, symbols: Sequence[int]) -> int:
-        """What the arena and the outputs of a binding take. Made and not kept."""
-        return self.native.planned_bytes(list(symbols))
+    def planned_bytes(self, symbols: Sequence[int], memory_limit: int | None = None) -> int:
+        """What the arena and the outputs of a binding take: within the limit, if that can be. Made
+        and not kept."""
+        return self.native.planned_bytes(list(symbols), memory_limit)
 
     def estimate(self, symbols: Sequence[int]) -> Estimate:
         """What a call with a binding takes, by level 2's own numbers. Made and not kept."""

@@ -26,9 +26,35 @@ class Placement(NamedTuple):
     bytes: int
 
 
-class StepNumbers(NamedTuple):
-    """What level 2 decided about one step. Costs are picoseconds, None where unknown."""
+class Economy(NamedTuple):
+    """What a specialization does to need less memory than the usual one. It may run the call in
+    `parts` along the axis of symbol number `symbol`, `size` elements in the first; and some steps
+    `again`, by number. Costs are picoseconds on one thread, None where unknown."""
 
+    parts: int
+    symbol: int
+    size: int
+    begins: tuple[int, ...]  # which run of a step each part begins with, and the end
+    again: tuple[int, ...]
+    again_cost: int
+    usual_arena: int
+    usual_cost: int | None
+
+
+class StepAddress(NamedTuple):
+    """What a run of a step is given for one of its buffers: which memory, and where in it."""
+
+    buffer: int
+    base: Literal["arena", "input", "output"]
+    base_number: int  # tells inputs and outputs apart
+    offset: int
+
+
+class StepNumbers(NamedTuple):
+    """What level 2 decided about one run of a step, by its number. Costs are picoseconds, None
+    where unknown."""
+
+    number: int
     name: str
     tasks: int
     ranges: int  # of tasks, which threads take one at a time; 1: the step is not split
@@ -58,22 +84,50 @@ class Specialization:
     @property
     def tasks(self) -> tuple[int, ...]:
         """How many tasks each step has."""
-        return tuple(step[0] for step in self._native.steps)
+        return tuple(step[1] for step in self._native.steps)
 
     @property
     def steps(self) -> tuple[StepNumbers, ...]:
-        """How each step is done, and what the other ways would cost."""
-        words = self._native.words
+        """How each step is done, and what the other ways would cost; of several parts, in the
+        first."""
+        given = self._native.economy
+        words = self._native.words if given is None else given[-2]
+        runs = self._native.steps[: None if given is None else given[3][1]]
         return tuple(
             StepNumbers(
-                step.name, tasks, ranges, variant, _known_cost(cost),
+                number, step.name, tasks, ranges, variant, _known_cost(cost),
                 tuple(one.name for one in step.variants if one.cost is not None),
                 tuple(words[one.cost] for one in step.variants if one.cost is not None),
             )
-            for step, (tasks, ranges, variant, cost) in zip(
-                self._description.steps, self._native.steps, strict=True
-            )
+            for number, tasks, ranges, variant, cost in runs
+            for step in (self._description.steps[number],)
         )  # fmt: skip
+
+    @property
+    def economy(self) -> Economy | None:
+        """None of the usual one, which takes as much memory as is best."""
+        given = self._native.economy
+        if given is None:
+            return None
+        parts, symbol, size, begins, again, again_cost, arena, cost, *_ = given
+        steps = tuple(begins), tuple(again)
+        return Economy(parts, symbol, size, *steps, again_cost, arena, _known_cost(cost))
+
+    @property
+    def addresses(self) -> tuple[tuple[StepAddress, ...], ...]:
+        """What each run of a step is given, of all parts."""
+        return tuple(tuple(StepAddress(*one) for one in own) for own in self._native.addresses)
+
+    @property
+    def part_bytes(self) -> tuple[int, ...]:
+        """The bytes of each buffer in the first part."""
+        given = self._native.economy
+        return tuple(one.bytes for one in self.placements) if given is None else tuple(given[-1])
+
+    @property
+    def window(self) -> int:
+        """No step starts before all steps that are so many or more before it are done."""
+        return self._native.window
 
     @property
     def cost(self) -> int | None:

@@ -84,7 +84,7 @@ nb::tuple call(const BoundProgram& program, nb::handle inputs, const Stop::Limit
     prepare(run);
     Results results(run, arguments, program.output_dtypes, out, Donated::given_up);
     const std::int64_t copies = arguments.copied_bytes(), given = results.given_bytes();
-    run.require_memory_within(memory_limit, copies, given);
+    run.fit_memory_within(memory_limit, copies, given);
     const CallMemory counted;
     try {
         nb::tuple outputs = results.attach();
@@ -148,7 +148,7 @@ class Stepper {
         Results results(run_, arguments_, program_.output_dtypes, out, donated);
         const std::int64_t copies = arguments_.copied_bytes(), given = results.given_bytes();
         const std::int64_t limit = program_.runner->memory_limit();
-        run_.require_memory_within(read_memory_limit(memory_limit, limit), copies, given);
+        run_.fit_memory_within(read_memory_limit(memory_limit, limit), copies, given);
         const CallMemory counted;
         try {
             outputs_ = results.attach();
@@ -160,6 +160,11 @@ class Stepper {
     }
 
     std::size_t next() const { return next_; }
+    // Of the program: which step is the next.
+    std::size_t number() const {
+        if (next_ == steps()) throw nb::index_error("all steps are done");
+        return run_.specialization()->steps[next_].number;
+    }
     std::size_t steps() const { return run_.specialization()->steps.size(); }
     nb::tuple outputs() const { return outputs_; }
 
@@ -203,21 +208,25 @@ std::vector<std::int64_t> read_symbols(const BoundProgram& program, nb::handle l
     return symbols;
 }
 
-BoundSpecialization specialize_for(nb::handle_t<BoundProgram> self, nb::list binding) {
+BoundSpecialization specialize_for(nb::handle_t<BoundProgram> self, nb::list binding,
+                                   nb::handle memory_limit) {
     const auto& program = *nb::inst_ptr<BoundProgram>(self);
     const std::vector<std::int64_t> symbols = read_symbols(program, binding);
+    const std::int64_t limit = read_memory_limit(memory_limit, max_bytes);
     const auto specialization = [&] {
         const WithoutGil released;
-        return program.runner->specialize(symbols);
+        return program.runner->specialize_within(symbols, limit);
     }();
     return {specialization, nb::borrow(self)};
 }
 
-// Arena and outputs of a binding, which is not kept: for questions of the form "what if".
-std::int64_t planned_bytes(const BoundProgram& program, nb::list binding) {
+// Arena and outputs of a binding, which is not kept: for questions of the form "what if". Within
+// the limit, if that can be.
+std::int64_t planned_bytes(const BoundProgram& program, nb::list binding, nb::handle memory_limit) {
     const std::vector<std::int64_t> symbols = read_symbols(program, binding);
+    const std::int64_t limit = read_memory_limit(memory_limit, max_bytes);
     const WithoutGil released;
-    const MemoryReport memory = program.runner->plan(symbols);
+    const MemoryReport memory = program.runner->plan(symbols, limit);
     return checked_add(memory.arena_bytes, memory.output_bytes).value_or(max_bytes);
 }
 
@@ -255,15 +264,51 @@ void take_static_memory(const BoundProgram& program, nb::list ranges) {
     program.runner->take_static_memory(read);
 }
 
+const char* base_name(const Specialization& specialization, std::uint32_t base) {
+    if (base == absolute_base) return "constant";
+    if (base == arena_base) return "arena";
+    return base < first_output_base(*specialization.program) ? "input" : "output";
+}
+
+// What each run of a step is called with, in the order of its block: buffer, base, the number of
+// that base, offset. From the very words that runs fill in.
+nb::list addresses_of(const Specialization& specialization) {
+    std::vector<const Patch*> patches(specialization.block_image.size(), nullptr);
+    for (const Patch& patch : specialization.arena_patches) patches[patch.position] = &patch;
+    for (const Patch& patch : specialization.call_patches) patches[patch.position] = &patch;
+    nb::list list;
+    for (const ReadyStep& step : specialization.steps) {
+        nb::list own;
+        std::span<const Source> sources;
+        if (step.kernel != nullptr) sources = sources_of(*specialization.program, step);
+        for (std::size_t at = 0; at < sources.size(); ++at) {
+            const auto* address = std::get_if<Address>(&sources[at]);
+            const Patch* patch = patches[step.block + at];
+            if (address == nullptr || patch == nullptr) continue;
+            own.append(nb::make_tuple(address->buffer, base_name(specialization, patch->base),
+                                      patch->base, patch->offset));
+        }
+        list.append(own);
+    }
+    return list;
+}
+
+// None of the usual one. Else: parts, the number of their symbol, the size of the first, the runs
+// of steps that they begin with, those that run again, what that costs; arena and cost of the usual
+// one, words and bytes of buffers of a part.
+nb::object economy_of(const Specialization& specialization) {
+    const Economy* economy = specialization.economy.get();
+    if (economy == nullptr) return nb::none();
+    return nb::make_tuple(economy->parts, economy->symbol, economy->size, economy->begins,
+                          economy->again, economy->again_cost, economy->usual->memory.arena_bytes,
+                          economy->usual->cost, economy->part->words, economy->part->buffer_bytes);
+}
+
 nb::list placements_of(const Specialization& specialization) {
-    const std::uint32_t first_output = first_output_base(*specialization.program);
     nb::list list;
     for (std::size_t i = 0; i < specialization.placements.size(); ++i) {
         const Placement at = specialization.placements[i];
-        const char* base = at.base == absolute_base ? "constant"
-                           : at.base == arena_base  ? "arena"
-                           : at.base < first_output ? "input"
-                                                    : "output";
+        const char* base = base_name(specialization, at.base);
         list.append(nb::make_tuple(base, at.offset, specialization.buffer_bytes[i]));
     }
     return list;
@@ -348,7 +393,8 @@ void bind_specialization(nb::module_& module) {
                 nb::list list;
                 for (const ReadyStep& step : s.specialization->steps) {
                     const std::int64_t tasks = step.kernel != nullptr ? step.tasks : 0;
-                    list.append(nb::make_tuple(tasks, step.ranges, step.variant, step.cost));
+                    list.append(nb::make_tuple(step.number, tasks, step.ranges, step.variant,
+                                               step.cost));
                 }
                 return list;
             })
@@ -362,6 +408,12 @@ void bind_specialization(nb::module_& module) {
                                                memory.aliased_bytes, memory.in_place_bytes,
                                                memory.output_bytes);
                      })
+        .def_prop_ro("addresses",
+                     [](const BoundSpecialization& s) { return addresses_of(*s.specialization); })
+        .def_prop_ro("economy",
+                     [](const BoundSpecialization& s) { return economy_of(*s.specialization); })
+        .def_prop_ro("window",
+                     [](const BoundSpecialization& s) { return s.specialization->window; })
         .def_prop_ro("worth_a_team",
                      [](const BoundSpecialization& s) { return s.specialization->worth_a_team; })
         .def_prop_ro("held_bytes",
@@ -386,8 +438,10 @@ void bind_program(nb::module_& module) {
              nb::arg("cancellation").none(), nb::arg("memory_limit").none() = nb::none(),
              nb::arg("out").none() = nb::none())
         .def("first_word", &first_word)
-        .def("specialize", &specialize_for)
-        .def("planned_bytes", &planned_bytes)
+        .def("specialize", &specialize_for, nb::arg("binding"),
+             nb::arg("memory_limit").none() = nb::none())
+        .def("planned_bytes", &planned_bytes, nb::arg("binding"),
+             nb::arg("memory_limit").none() = nb::none())
         .def("estimate", &estimate)
         .def("reserve", &reserve, nb::arg("binding"), nb::arg("arena") = true)
         .def("take_static_memory", &take_static_memory)
@@ -412,6 +466,7 @@ void bind_program(nb::module_& module) {
              nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none() = nb::none(),
              nb::arg() = false)
         .def_prop_ro("next", &Stepper::next)
+        .def_prop_ro("number", &Stepper::number)
         .def_prop_ro("steps", &Stepper::steps)
         .def_prop_ro("outputs", &Stepper::outputs)
         .def("step", &Stepper::step, nb::arg("deadline").none() = nb::none(),

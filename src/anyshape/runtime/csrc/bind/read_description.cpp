@@ -20,6 +20,15 @@ Variant read_variant(nb::handle variant) {
     return {.kernel = field<"kernel">(variant, index), .start = field<"start">(variant, index)};
 }
 
+Split read_split(nb::handle split) {
+    return {.symbol = field<"symbol">(split, index),
+            .least = field<"least">(split, number<std::int64_t>),
+            .multiple_of = field<"multiple_of">(split, number<std::int64_t>),
+            .inputs = field<"inputs">(split, indices),
+            .outputs = field<"outputs">(split, indices),
+            .once = field<"once">(split, indices)};
+}
+
 // Knows the classes of anyshape/program, by which stores and sources are told apart.
 class Reader {
    public:
@@ -43,6 +52,7 @@ class Reader {
             .outputs = field<"outputs">(description, tuple_of(output)),
             .buffers = field<"buffers">(description, tuple_of(buffer)),
             .steps = field<"steps">(description, tuple_of(step)),
+            .splits = field<"splits">(description, tuple_of(read_split)),
         };
         return result;
     }
@@ -113,7 +123,8 @@ class Reader {
                 .tasks = field<"tasks">(step, index),
                 .cost = field<"cost">(step, optional_index),
                 .block = field<"block">(step, tuple_of(source)),
-                .waits = field<"waits">(step, indices)};
+                .waits = field<"waits">(step, indices),
+                .carries_chain = field<"carries_chain">(step, truth)};
     }
 
     Source read_source(nb::handle source) const {

@@ -67,6 +67,17 @@ Conflicts::Conflicts(std::vector<Lifetime> lifetimes, std::span<const BufferPair
     all_ = Adjacency(lifetimes_.size(), *pairs);
 }
 
+Conflicts Conflicts::in_order(std::vector<Lifetime> lifetimes) {
+    Conflicts made;
+    made.lifetimes_ = std::move(lifetimes);
+    made.named_.begins_.assign(made.lifetimes_.size() + 1, 0);
+    made.by_birth_ = numbers(made.lifetimes_.size());
+    made.by_death_ = made.by_birth_;
+    std::ranges::sort(made.by_death_, {}, [&](auto i) { return made.lifetimes_[i].last; });
+    made.are_few_ = false;
+    return made;
+}
+
 namespace {
 
 constexpr std::int64_t not_placed = -1;

@@ -36,6 +36,7 @@ class Adjacency {
     }
 
    private:
+    friend class Conflicts;
     std::vector<std::size_t> begins_;  // those of b: others_[begins_[b] .. begins_[b + 1])
     std::vector<std::uint32_t> others_;
 };
@@ -47,6 +48,9 @@ class Conflicts {
    public:
     Conflicts() = default;
     Conflicts(std::vector<Lifetime> lifetimes, std::span<const BufferPair> named);
+
+    // Of lifetimes in the order of their first steps: none are named, and none listed.
+    static Conflicts in_order(std::vector<Lifetime> lifetimes);
 
     std::span<const Lifetime> lifetimes() const noexcept { return lifetimes_; }
     std::span<const std::uint32_t> named(std::size_t buffer) const noexcept {

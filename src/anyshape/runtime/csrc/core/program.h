@@ -144,6 +144,19 @@ struct Step {
     std::optional<std::uint32_t> cost;     // word; picoseconds on one thread
     std::vector<Source> block;
     std::vector<std::uint32_t> waits;  // earlier steps
+    bool carries_chain = false;        // its variants do the same work in another order
+};
+
+// An axis along which a call may be run in parts: what is at one index of it depends on nothing
+// that is at another. It is the first in memory of the inputs and outputs that have it.
+struct Split {
+    std::uint32_t symbol = 0;
+    std::int64_t least = 1;        // size of a part,
+    std::int64_t multiple_of = 1;  // which is a multiple of this
+    std::vector<std::uint32_t> inputs;
+    std::vector<std::uint32_t> outputs;
+    // Steps that see the whole axis: run after all parts. No other step reads what they write.
+    std::vector<std::uint32_t> once;
 };
 
 // ---- programs ----------------------------------------------------------------------------------
@@ -162,6 +175,7 @@ struct ProgramDescription {
     std::vector<Output> outputs;
     std::vector<Buffer> buffers;
     std::vector<Step> steps;
+    std::vector<Split> splits;
 };
 
 // A buffer in the arena, as level 2 goes through them.

@@ -49,7 +49,8 @@ Context::Context(const Program& program)
 Runner::Runner(std::shared_ptr<const Program> program, const RunOptions& options)
     : program_(std::move(program)),
       options_(with_allowed_threads(options)),
-      cache_({options.cache_entries, options.cache_bytes}) {
+      cache_({options.cache_entries, options.cache_bytes}),
+      economical_({options.cache_entries, options.cache_bytes}) {
     idle_.reserve(max_idle_contexts);
 }
 
@@ -61,6 +62,38 @@ std::shared_ptr<const Specialization> Runner::specialize(std::span<const std::in
 
 Specialization Runner::make(std::span<const std::int64_t> symbols) const {
     return anyshape::specialize(program_, symbols, options_, static_.get());
+}
+
+const Economist& Runner::economist() {
+    const std::lock_guard lock(mutex_);
+    if (economist_ == nullptr) economist_ = std::make_unique<const Economist>(program_);
+    return *economist_;
+}
+
+std::shared_ptr<const Specialization> Runner::economical(
+    const std::shared_ptr<const Specialization>& usual, std::int64_t room) {
+    std::vector<std::int64_t> key = usual->symbols;
+    key.push_back(room);
+    return economical_.find_or_make(key, [&](Specialization& into) {
+        into = economist().within(usual, room, options_);
+    });
+}
+
+std::shared_ptr<const Specialization> Runner::specialize_within(
+    std::span<const std::int64_t> symbols, std::int64_t limit) {
+    auto usual = specialize(symbols);
+    const std::int64_t room = limit - usual->memory.output_bytes;
+    if (usual->memory.arena_bytes <= room || room < 0) return usual;
+    auto found = economical(usual, room);
+    return found->memory.arena_bytes <= room ? found : usual;
+}
+
+MemoryReport Runner::plan(std::span<const std::int64_t> symbols, std::int64_t limit) {
+    Specialization made = make(symbols);
+    const std::int64_t room = limit - made.memory.output_bytes;
+    if (made.memory.arena_bytes <= room) return made.memory;
+    auto usual = std::make_shared<const Specialization>(std::move(made));
+    return economist().within(usual, std::max<std::int64_t>(room, 0), options_).memory;
 }
 
 std::unique_ptr<Context> Runner::borrow() {
@@ -104,7 +137,11 @@ void Runner::drop_unused_contexts() noexcept {
 void Runner::reserve(std::span<const std::int64_t> symbols, Reserve what) {
     Run run(*this);  // borrows a context, and gives it back whatever happens
     run.specialization_ = specialize(symbols);
-    run.require_memory_within(options_.memory_limit, 0);
+    if (what == Reserve::all) {
+        run.fit_memory_within(options_.memory_limit, 0);
+    } else {
+        run.require_memory_within(options_.memory_limit, 0);
+    }
     std::vector<std::int64_t> outputs;
     for (const Output& output : program_->outputs()) {
         outputs.push_back(run.specialization_->buffer_bytes[output.buffer]);
@@ -187,6 +224,15 @@ void Runner::read_constants(std::span<const std::int64_t> buffer_bytes) const {
     }
 }
 
+// Hits and misses are those of bindings; what economical ones take is counted with the rest.
+CacheMetrics Runner::cache_metrics() const {
+    CacheMetrics metrics = cache_.metrics();
+    const CacheMetrics economical = economical_.metrics();
+    metrics.make_ns += economical.make_ns;
+    metrics.bytes += economical.bytes;
+    return metrics;
+}
+
 RunMetrics Runner::run_metrics() const {
     const std::lock_guard lock(mutex_);
     RunMetrics metrics{.runs = runs_.load(std::memory_order_relaxed),
@@ -198,6 +244,7 @@ RunMetrics Runner::run_metrics() const {
 
 void Runner::trim() {
     if (static_ == nullptr) cache_.clear();
+    economical_.clear();
     const std::lock_guard lock(mutex_);
     std::erase_if(idle_, [&](const auto& context) {
         return static_ == nullptr || context->arena.floor() == 0;
@@ -222,7 +269,7 @@ bool Run::find() {
 void Run::find_again() {
     solve();
     const auto& last = context_->last;
-    if (last != nullptr && last->symbols == context_->symbols) {
+    if (last != nullptr && last->economy == nullptr && last->symbols == context_->symbols) {
         if (specialization_ != last) specialization_ = last;
         return;
     }
@@ -238,6 +285,16 @@ void Run::require_memory_within(std::int64_t limit, std::int64_t copies, std::in
     const std::int64_t outputs = specialization_->memory.output_bytes - given;
     if (arena <= limit && outputs <= limit - arena && copies <= limit - arena - outputs) return;
     throw MemoryLimitExceeded({arena, outputs, copies}, limit, specialization_->symbols);
+}
+
+void Run::fit_memory_within(std::int64_t limit, std::int64_t copies, std::int64_t given) {
+    const std::int64_t arena = specialization_->memory.arena_bytes;
+    const std::int64_t others = specialization_->memory.output_bytes - given;
+    if (arena <= limit && others <= limit - arena && copies <= limit - arena - others) return;
+    const std::int64_t left = others <= limit ? limit - others - copies : 0;
+    const std::int64_t room = std::max<std::int64_t>(left, 0);
+    specialization_ = runner_.economical(specialization_, room);
+    require_memory_within(limit, copies, given);
 }
 
 void Run::throw_lack_of_memory(std::int64_t copies, std::int64_t given) const {
@@ -277,7 +334,11 @@ void Run::begin() {
     if (context.last != specialization_) {
         context.last = specialization_;
         context.last_arena = nullptr;
-        std::ranges::copy(specialization_->block_image, context.blocks.begin());
+        context.blocks.assign(specialization_->block_image.begin(),
+                              specialization_->block_image.end());
+        if (context.progress.size() < specialization_->steps.size()) {
+            context.progress = std::vector<StepProgress>(specialization_->steps.size());
+        }
     }
     if (context.last_arena != arena) {
         context.last_arena = arena;
@@ -300,7 +361,7 @@ void Run::execute(Stop* stop) {
 void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop,
                                TaskTrace* trace) {
     Walk walk(steps, context_->blocks.data(), context_->progress,
-              runner_.program_->description().window, runner_.threads(), stop, trace);
+              specialization_->window, runner_.threads(), stop, trace);
     if (runner_.threads() > 1 && specialization_->worth_a_team) {
         walk.reset();
         const Team::Job job{

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "core/economy.h"
 #include "core/fork_safe.h"
 #include "core/pool.h"
 #include "core/program.h"
@@ -68,7 +69,17 @@ class Runner {
     }
     std::shared_ptr<const Specialization> specialize(std::span<const std::int64_t> symbols);
 
-    CacheMetrics cache_metrics() const { return cache_.metrics(); }
+    // One for the same binding whose arena takes at most so many bytes, or as few as can be, from
+    // a cache of its own.
+    std::shared_ptr<const Specialization> economical(
+        const std::shared_ptr<const Specialization>& usual, std::int64_t room);
+
+    // The usual one if arena and outputs are within the limit, else an economical one that is; the
+    // usual one if there is none.
+    std::shared_ptr<const Specialization> specialize_within(std::span<const std::int64_t> symbols,
+                                                            std::int64_t limit);
+
+    CacheMetrics cache_metrics() const;
     std::vector<std::vector<std::int64_t>> bindings() const { return cache_.bindings(); }
     RunMetrics run_metrics() const;
 
@@ -83,8 +94,9 @@ class Runner {
     // first run. Throws MemoryLimitExceeded, MemoryUnavailable, ImpossibleSize.
     void take_static_memory(std::span<const SymbolRange> ranges);
 
-    // Level 2 without the cache, to ask what a binding would need.
-    MemoryReport plan(std::span<const std::int64_t> symbols) const { return make(symbols).memory; }
+    // Level 2 without the cache, to ask what a binding would need: within the limit, if that can
+    // be.
+    MemoryReport plan(std::span<const std::int64_t> symbols, std::int64_t limit);
     Specialization unkept(std::span<const std::int64_t> symbols) const { return make(symbols); }
 
     // Gives back the memory of idle contexts and forgets all specializations not in use, but for
@@ -102,12 +114,15 @@ class Runner {
     std::unique_ptr<Context> borrow();
     void give_back(std::unique_ptr<Context> context) noexcept;
     void drop_unused_contexts() noexcept;
+    const Economist& economist();
 
     const std::shared_ptr<const Program> program_;
     const RunOptions options_;  // with as many threads as there are
     SpecializationCache cache_;
     std::unique_ptr<const StaticMemory> static_;  // if there is any
     std::unique_ptr<const Pool::Hold> outputs_held_;
+    SpecializationCache economical_;
+    std::unique_ptr<const Economist> economist_;  // made when a limit first asks for it
     mutable ForkSafeMutex mutex_;
     std::vector<std::unique_ptr<Context>> idle_;  // the last one given back is the next one lent
     std::size_t least_idle_ = 0;    // of this window: so many at the front were never needed
@@ -145,6 +160,9 @@ class Run {
     // Outputs that are written into memory of the caller do not count: `given` are their bytes.
     void require_memory_within(std::int64_t limit, std::int64_t copies,
                                std::int64_t given = 0) const;
+
+    // The same, but first takes an economical specialization, if the usual one needs too much.
+    void fit_memory_within(std::int64_t limit, std::int64_t copies, std::int64_t given = 0);
 
     // For a handler of std::bad_alloc: throws MemoryUnavailable in its place, with the same bytes,
     // if the run needs so much that its size is the cause; else the same again.

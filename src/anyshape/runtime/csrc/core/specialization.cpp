@@ -19,6 +19,9 @@ constexpr std::int64_t max_cost = std::int64_t{1} << 62;
 
 double picoseconds(std::int64_t nanoseconds) { return 1e3 * static_cast<double>(nanoseconds); }
 
+// Of a specialization; `numbers` are words, sizes, variants and costs.
+enum class Detail : std::uint8_t { all, numbers };
+
 // The parts of specialize(), in the order in which they run.
 class Specializer {
    public:
@@ -28,18 +31,20 @@ class Specializer {
         : program_(*program), options_(options), places_(places), result_(into) {
         result_.program = std::move(program);
         result_.symbols.assign(symbols.begin(), symbols.end());
+        result_.window = program_.description().window;
         clear();
     }
 
-    void make() && {
+    void make(Detail detail) && {
         compute_words();
         measure_buffers();
-        place_arena_buffers();
+        measure_arena_buffers();
+        if (detail == Detail::all) place_arena_buffers();
         place_other_buffers();
-        shape_outputs();
+        if (detail == Detail::all) shape_outputs();
         result_.steps.reserve(program_.steps().size());
         for (std::size_t i = 0; i < program_.steps().size(); ++i) ready_step(i);
-        fill_blocks();
+        if (detail == Detail::all) fill_blocks();
         judge_cost();
     }
 
@@ -75,18 +80,23 @@ class Specializer {
         }
     }
 
-    void place_arena_buffers() {
-        bool fit = places_ != nullptr;
+    // With a slice for each worker, where they have slices.
+    void measure_arena_buffers() {
+        has_places_ = places_ != nullptr;
+        result_.placements.resize(program_.buffers().size());
         for (std::size_t i = 0; i < program_.arena_buffers().size(); ++i) {
             const auto [buffer, per_worker] = program_.arena_buffers()[i];
             const int slices = per_worker ? options_.threads : 1;
             const auto total = checked_multiply(result_.buffer_bytes[buffer], slices);
             if (!total) impossible("bytes of buffer", buffer, result_.buffer_bytes[buffer]);
             result_.buffer_bytes[buffer] = *total;
-            fit = fit && *total <= places_->bytes[i];
+            result_.placements[buffer] = {arena_base, 0};
+            has_places_ = has_places_ && *total <= places_->bytes[i];
         }
-        result_.placements.resize(program_.buffers().size());
-        if (fit) {
+    }
+
+    void place_arena_buffers() {
+        if (has_places_) {
             place_arena_buffers(places_->plan, places_->lower_bound_bytes);
         } else {
             plan_arena_buffers();
@@ -109,7 +119,7 @@ class Specializer {
         result_.memory.arena_bytes = plan.arena_bytes;
         result_.memory.lower_bound_bytes = lower_bound;
         for (std::size_t i = 0; i < arena.size(); ++i) {
-            result_.placements[arena[i].buffer] = {arena_base, plan.offsets[i]};
+            result_.placements[arena[i].buffer].offset = plan.offsets[i];
         }
     }
 
@@ -195,6 +205,7 @@ class Specializer {
             .waits = step.waits,
             .cost = cost,
             .variant = static_cast<std::uint32_t>(variant),
+            .number = static_cast<std::uint32_t>(index),
         });
     }
 
@@ -285,6 +296,7 @@ class Specializer {
     const StaticMemory* const places_;
     Specialization& result_;
     std::size_t position_ = 0;  // of the word that is filled in
+    bool has_places_ = false;   // all buffers fit where the static memory has them
 };
 
 template <typename T>
@@ -305,7 +317,12 @@ std::int64_t Specialization::elapsed(int threads) const noexcept {
 }
 
 std::size_t Specialization::held_bytes() const noexcept {
-    return sizeof(*this) + bytes_of(symbols) + bytes_of(words) + bytes_of(steps) +
+    const std::size_t economical =
+        economy ? sizeof(*economy) + bytes_of(economy->key) + bytes_of(economy->begins) +
+                      bytes_of(economy->again) +
+                      economy->part->held_bytes()
+                : 0;
+    return sizeof(*this) + economical + bytes_of(symbols) + bytes_of(words) + bytes_of(steps) +
            bytes_of(block_image) + bytes_of(arena_patches) + bytes_of(call_patches) +
            bytes_of(output_dims) + bytes_of(buffer_bytes) + bytes_of(placements);
 }
@@ -321,7 +338,15 @@ Specialization specialize(std::shared_ptr<const Program> program,
 void specialize_into(Specialization& into, std::shared_ptr<const Program> program,
                      std::span<const std::int64_t> symbols, const RunOptions& options,
                      const StaticMemory* places) {
-    Specializer(into, std::move(program), symbols, options, places).make();
+    Specializer(into, std::move(program), symbols, options, places).make(Detail::all);
+}
+
+Specialization specialize_numbers(std::shared_ptr<const Program> program,
+                                  std::span<const std::int64_t> symbols,
+                                  const RunOptions& options) {
+    Specialization made;
+    Specializer(made, std::move(program), symbols, options, nullptr).make(Detail::numbers);
+    return made;
 }
 
 }  // namespace anyshape

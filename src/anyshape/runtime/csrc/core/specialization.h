@@ -55,6 +55,7 @@ struct ReadyStep {
     std::span<const std::uint32_t> waits;
     std::int64_t cost = unknown_cost;  // picoseconds on one thread
     std::uint32_t variant = 0;
+    std::uint32_t number = 0;  // among the steps of its program
 
     // The first task of a range; its length and that of any other differ by one at most.
     std::int64_t begin_of(int range) const noexcept {
@@ -72,6 +73,21 @@ struct MemoryReport {
     std::int64_t output_bytes = 0;
 };
 
+struct Specialization;
+
+// What a specialization does to need less memory than the usual one; see economy.h.
+struct Economy {
+    std::shared_ptr<const Specialization> usual;
+    std::shared_ptr<const Specialization> part;  // of the size of the first part
+    std::vector<std::int64_t> key;  // symbols, and the bytes that the arena may have
+    std::int64_t parts = 1;         // of the call, one after the other
+    std::uint32_t symbol = 0;       // the axis of the parts, if they are several,
+    std::int64_t size = 0;          // and the size of the first
+    std::vector<std::uint32_t> begins;  // which run of a step each part begins with, and the end
+    std::vector<std::uint32_t> again;  // steps that run a second time there
+    std::int64_t again_cost = 0;       // picoseconds on one thread
+};
+
 struct Specialization {
     std::shared_ptr<const Program> program;
     std::vector<std::int64_t> symbols;
@@ -87,6 +103,14 @@ struct Specialization {
     std::int64_t cost = unknown_cost;  // of all steps; unknown if that of any step is
     bool worth_a_team = false;
     bool brief = false;  // known to take a few microseconds
+    // No step starts before all steps that are so many or more before it are done.
+    std::uint32_t window = 1;
+    std::shared_ptr<const Economy> economy;  // null in the usual one
+
+    // What it is found by in a cache.
+    std::span<const std::int64_t> key() const noexcept {
+        return economy ? economy->key : symbols;
+    }
 
     // Picoseconds that so many threads take: steps one after the other, those that are split shared
     // by as many as there are ranges for. Unknown if the cost is.
@@ -109,5 +133,10 @@ Specialization specialize(std::shared_ptr<const Program> program,
 void specialize_into(Specialization& into, std::shared_ptr<const Program> program,
                      std::span<const std::int64_t> symbols, const RunOptions& options,
                      const StaticMemory* places);
+
+// Words, sizes, variants and costs alone: without an arena and without blocks.
+Specialization specialize_numbers(std::shared_ptr<const Program> program,
+                                  std::span<const std::int64_t> symbols,
+                                  const RunOptions& options);
 
 }  // namespace anyshape

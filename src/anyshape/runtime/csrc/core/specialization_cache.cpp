@@ -116,7 +116,7 @@ SpecializationCache::Blank SpecializationCache::blank() {
 // If memory runs out, nothing has changed.
 void SpecializationCache::store(Entry entry) {
     std::list<Entry> newest{std::move(entry)};
-    entries_.emplace(newest.front()->symbols, newest.begin());
+    entries_.emplace(newest.front()->key(), newest.begin());
     metrics_.bytes += newest.front()->held_bytes();
     recent_first_.splice(recent_first_.begin(), newest);
     evict();
@@ -134,7 +134,7 @@ void SpecializationCache::drop_oldest() {
     const Entry& oldest = recent_first_.back();
     metrics_.bytes -= oldest->held_bytes();
     ++metrics_.evictions;
-    entries_.erase(oldest->symbols);
+    entries_.erase(oldest->key());
     recent_first_.pop_back();
 }
 

@@ -34,6 +34,7 @@ class Validator {
         for (std::size_t i = 0; i < program_.buffers.size(); ++i) check_buffer(i);
         for (std::size_t i = 0; i < program_.outputs.size(); ++i) check_output(i);
         for (std::size_t i = 0; i < program_.steps.size(); ++i) check_step(i);
+        for (std::size_t i = 0; i < program_.splits.size(); ++i) check_split(i);
     }
 
    private:
@@ -67,6 +68,24 @@ class Validator {
 
     void word(const char* role, std::optional<std::uint32_t> value) const {
         if (value) index(std::string(role) + " word", *value, program_.words);
+    }
+
+    void check_split(std::size_t number) {
+        const Split& split = program_.splits[number];
+        within("split " + std::to_string(number));
+        index("symbol", split.symbol, program_.symbols);
+        complain_unless(split.least > 0, "a part of no elements");
+        complain_unless(split.multiple_of > 0, "a multiple of no elements");
+        for (const std::uint32_t input : split.inputs) {
+            index("input", input, program_.inputs.size());
+        }
+        for (const std::uint32_t output : split.outputs) {
+            index("output", output, program_.outputs.size());
+        }
+        for (const std::uint32_t step : split.once) index("step", step, program_.steps.size());
+        for (const Output& output : program_.outputs) {
+            complain_unless(!output.start, "an output begins with an input");
+        }
     }
 
     void check_type(DataType type) const { complain_unless(type.bits > 0, "a type of no bits"); }

@@ -45,8 +45,7 @@ bool Walk::run(const ReadyStep& step, std::int64_t first, std::int64_t last,
     if (trace_ == nullptr) return run_tasks(step, first, last, worker);
     const std::int64_t begin = TaskTrace::now();
     const bool done = run_tasks(step, first, last, worker);
-    const auto number = static_cast<std::size_t>(&step - steps_.data());
-    trace_->add(number, first, last, worker, begin, TaskTrace::now());
+    trace_->add(step.number, first, last, worker, begin, TaskTrace::now());
     return done;
 }
 

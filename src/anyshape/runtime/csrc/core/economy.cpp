@@ -1,0 +1,429 @@
+#include "core/economy.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/size_math.h"
+
+namespace anyshape {
+namespace {
+
+// So many parts are tried at most: each takes room for blocks of its own.
+constexpr std::int64_t max_parts = 256;
+
+// Sizes of parts that are tried along one axis.
+constexpr int max_tries = 12;
+
+// A whole call: `larger` parts of `size` first, then those with one step of the axis less. The plan
+// of the larger ones is that of the smaller, too.
+struct Division {
+    const Split* split = nullptr;  // none: the whole at once
+    std::int64_t size = 0;
+    std::int64_t larger = 1;
+    std::int64_t smaller = 0;
+    std::shared_ptr<const Specialization> large;
+    std::shared_ptr<const Specialization> small;
+    LeanPlan plan;
+    LeanPlan once;  // steps of the whole, after all parts
+
+    std::int64_t arena_bytes() const { return std::max(plan.arena_bytes, once.arena_bytes); }
+
+    bool is_cost_known() const { return large->cost != unknown_cost; }
+
+    double cost() const {
+        const double own = static_cast<double>(larger) * static_cast<double>(large->cost);
+        const double others =
+            small ? static_cast<double>(smaller) * static_cast<double>(small->cost) : 0.0;
+        const double again = static_cast<double>(plan.again_cost);
+        return own + others + static_cast<double>(larger + smaller) * again;
+    }
+};
+
+class Search {
+   public:
+    Search(std::shared_ptr<const Specialization> usual, const ValueTable& table, std::int64_t room,
+           const RunOptions& options)
+        : usual_(std::move(usual)), table_(table), room_(room), options_(options) {}
+
+    // Steps in a row cost nothing but overlap, parts hardly more, computing again does.
+    Division best() {
+        const std::int64_t alive = usual_->memory.lower_bound_bytes;
+        if (alive <= room_) {
+            plan_for(usual_, {});
+            Division row = whole();
+            if (row.plan.arena_bytes <= room_) return row;
+            offer(std::move(row));
+        }
+        for (const Split& split : usual_->program->description().splits) try_parts(split, alive);
+        if (!is_cheap()) {
+            plan_for(usual_, {});
+            planner_->shrink_to(room_);
+            offer(whole());
+        }
+        return std::move(*best_);
+    }
+
+   private:
+    bool is_cheap() const {
+        if (!best_) return false;
+        constexpr double hardly_more = 1.1;
+        const bool known = best_->is_cost_known() && usual_->cost != unknown_cost;
+        return best_->arena_bytes() <= room_ && known &&
+               best_->cost() <= hardly_more * static_cast<double>(usual_->cost);
+    }
+
+    void offer(Division division) {
+        if (!best_ || is_better(division)) best_ = std::move(division);
+    }
+
+    bool is_better(const Division& division) const {
+        const std::int64_t bytes = division.arena_bytes(), others = best_->arena_bytes();
+        if ((bytes <= room_) != (others <= room_)) return bytes <= room_;
+        return bytes <= room_ ? division.cost() < best_->cost() : bytes < others;
+    }
+
+    // As the planner has it.
+    Division whole() {
+        Division division;
+        division.large = usual_;
+        division.plan = fitting_plan();
+        return division;
+    }
+
+    // What lies between buffers may take a plan beyond what is alive: then less is to be alive.
+    LeanPlan fitting_plan() {
+        LeanPlan plan = planner_->place(room_);
+        for (int tries = 0; tries < 2; ++tries) {
+            const std::int64_t alive = planner_->most_alive();
+            if (plan.again.empty() || plan.arena_bytes <= room_ || alive > room_) break;
+            planner_->shrink_to(alive - (plan.arena_bytes - room_));
+            LeanPlan other = planner_->place(room_);
+            if (other.arena_bytes < plan.arena_bytes) plan = std::move(other);
+        }
+        return plan;
+    }
+
+    // Parts as large as fit; what is alive grows about as they do, and is so much of the whole.
+    void try_parts(const Split& split, std::int64_t alive) {
+        const std::int64_t step = split.multiple_of;
+        const std::int64_t units = usual_->symbols[split.symbol] / step;
+        const std::int64_t least = std::max<std::int64_t>(
+            {1, (split.least + step - 1) / step, (units + max_parts - 1) / max_parts});
+        std::int64_t part = std::max(std::min(scaled(units, alive), units / 2), least);
+        for (int tries = 1; tries <= max_tries && part >= least; ++tries) {
+            if (tries == max_tries) part = least;
+            const std::int64_t count = (units + part - 1) / part;
+            if (count < 2 || units / count < least) return;
+            std::optional<Division> division = divided(split, units, count);
+            std::int64_t next = part / 2;
+            if (division) {
+                const std::int64_t bytes = division->arena_bytes();
+                offer(std::move(*division));
+                if (bytes <= room_) return;
+                next = scaled(part, bytes);
+            }
+            part = std::max(std::min(part - 1, next), std::min(part - 1, least));
+        }
+    }
+
+    // How many of so many units fit, if these take so many bytes.
+    std::int64_t scaled(std::int64_t units, std::int64_t bytes) const {
+        const auto room = static_cast<double>(room_);
+        const double share = room / static_cast<double>(std::max<std::int64_t>(bytes, 1));
+        return static_cast<std::int64_t>(static_cast<double>(units) * std::min(share, 1.0));
+    }
+
+    // Nothing if a part would run other variants than the whole.
+    std::optional<Division> divided(const Split& split, std::int64_t units, std::int64_t count) {
+        Division division;
+        division.split = &split;
+        division.size = (units + count - 1) / count * split.multiple_of;
+        division.smaller = (count - units % count) % count;
+        division.larger = count - division.smaller;
+        division.large = part_of(split, division.size);
+        if (!division.large) return std::nullopt;
+        if (division.smaller > 0) {
+            division.small = part_of(split, division.size - split.multiple_of);
+            if (!division.small || !fits_into(*division.small, *division.large)) {
+                return std::nullopt;
+            }
+        }
+        plan_parts(division);
+        return division;
+    }
+
+    void plan_parts(Division& division) {
+        const std::vector<std::uint32_t>& once = division.split->once;
+        plan_for(division.large, once);
+        planner_->shrink_to(room_);
+        division.plan = fitting_plan();
+        if (once.empty()) return;
+        LeanPlanner whole(*usual_, table_, once, LeanPlanner::Which::these);
+        whole.shrink_to(room_);
+        division.once = whole.place(room_);
+    }
+
+    // Makes the planner one for these sizes, but for steps that run `once`. Where it was made for
+    // the same kernels, it has only to measure.
+    void plan_for(const std::shared_ptr<const Specialization>& sized,
+                  std::span<const std::uint32_t> once) {
+        const bool same = planner_ && std::ranges::equal(once, left_out_) &&
+                          runs_same_kernels(*sized, *like_);
+        if (same) return planner_->measure(*sized);
+        planner_.emplace(*sized, table_, once, LeanPlanner::Which::others);
+        like_ = sized;
+        left_out_ = once;
+    }
+
+    std::shared_ptr<const Specialization> part_of(const Split& split, std::int64_t size) const {
+        std::vector<std::int64_t> symbols = usual_->symbols;
+        symbols[split.symbol] = size;
+        auto made = std::make_shared<const Specialization>(
+            specialize_numbers(usual_->program, symbols, options_));
+        return rounds_alike(*made) ? made : nullptr;
+    }
+
+    bool rounds_alike(const Specialization& part) const {
+        const auto& steps = usual_->program->steps();
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            if (steps[i].carries_chain) continue;
+            if (part.steps[i].variant != usual_->steps[i].variant) return false;
+        }
+        return true;
+    }
+
+    static bool runs_same_kernels(const Specialization& one, const Specialization& other) {
+        return std::ranges::equal(one.steps, other.steps, [](const auto& a, const auto& b) {
+            return a.variant == b.variant && (a.kernel == nullptr) == (b.kernel == nullptr);
+        });
+    }
+
+    // Whether a plan for the larger is one for the smaller: the same accesses, none longer.
+    static bool fits_into(const Specialization& smaller, const Specialization& larger) {
+        const auto& bytes = smaller.buffer_bytes;
+        const auto& room = larger.buffer_bytes;
+        return runs_same_kernels(smaller, larger) &&
+               std::ranges::equal(bytes, room, [](auto a, auto b) { return a <= b; });
+    }
+
+    const std::shared_ptr<const Specialization> usual_;
+    const ValueTable& table_;
+    const std::int64_t room_;
+    const RunOptions& options_;
+    std::optional<LeanPlanner> planner_;
+    std::shared_ptr<const Specialization> like_;  // what the planner was made for,
+    std::span<const std::uint32_t> left_out_;     // without these steps of the description
+    std::optional<Division> best_;
+};
+
+// The steps of a part, as if it began with the first element.
+struct Passage {
+    std::vector<ReadyStep> steps;
+    std::vector<std::int64_t> block_image;
+    std::vector<Patch> arena_patches;
+    std::vector<Patch> call_patches;
+};
+
+class PassageWriter {
+   public:
+    PassageWriter(const Specialization& from, const ValueTable& table, const LeanPlan& plan)
+        : from_(from), program_(*from.program), table_(table), plan_(plan) {}
+
+    Passage write() && {
+        made_.steps.reserve(plan_.runs.size());
+        made_.block_image.reserve(program_.block_words() + plan_.again.size() * 16);
+        made_.arena_patches.reserve(plan_.offsets.size());
+        made_.call_patches.reserve(2 * program_.call_addresses());
+        for (const std::uint32_t number : plan_.runs) {
+            ReadyStep step = from_.steps[number];
+            step.block = made_.block_image.size();
+            step.waits = {};  // each step is over when the next one starts
+            made_.steps.push_back(step);
+            for (const Source& source : sources_of(program_, step)) {
+                const std::int64_t word =
+                    std::visit([&](const auto& its) { return value_of(its); }, source);
+                made_.block_image.push_back(word);
+            }
+        }
+        return std::move(made_);
+    }
+
+   private:
+    std::int64_t value_of(Word source) const { return from_.words[source.index]; }
+    std::int64_t value_of(Immediate source) const { return source.value; }
+    std::int64_t value_of(KernelAddress source) const {
+        return reinterpret_cast<std::int64_t>(program_.description().kernels[source.kernel]);
+    }
+
+    std::int64_t value_of(Address source) {
+        const Placement at = from_.placements[source.buffer];
+        if (at.base == absolute_base) return at.offset;
+        const auto position = static_cast<std::uint32_t>(made_.block_image.size());
+        const std::uint32_t value = table_.value_of[source.buffer];
+        if (value == no_value) {
+            made_.call_patches.push_back({position, at.base, at.offset});
+            return at.offset;
+        }
+        const std::int64_t within = at.offset - from_.placements[value].offset;
+        const std::int64_t offset = plan_.offsets[next_++] + within;
+        made_.arena_patches.push_back({position, arena_base, offset});
+        return offset;
+    }
+
+    const Specialization& from_;
+    const Program& program_;
+    const ValueTable& table_;
+    const LeanPlan& plan_;
+    std::size_t next_ = 0;  // address in the arena
+    Passage made_;
+};
+
+// One list of steps for all parts.
+class Assembly {
+   public:
+    Assembly(std::shared_ptr<const Specialization> usual, const ValueTable& table,
+             Division division, std::int64_t room)
+        : table_(table), division_(std::move(division)), usual_(*usual) {
+        result_.program = usual_.program;
+        result_.symbols = usual_.symbols;
+        result_.words = usual_.words;
+        result_.output_dims = usual_.output_dims;
+        result_.buffer_bytes = usual_.buffer_bytes;
+        result_.placements = usual_.placements;
+        result_.memory = usual_.memory;
+        result_.memory.arena_bytes = division_.arena_bytes();
+        result_.memory.lower_bound_bytes =
+            std::max(division_.plan.lower_bound_bytes, division_.once.lower_bound_bytes);
+        result_.window = 1;
+        result_.worth_a_team = division_.large->worth_a_team;
+        const bool known = usual_.cost != unknown_cost && division_.is_cost_known();
+        result_.cost = known ? static_cast<std::int64_t>(std::min(division_.cost(), most_cost))
+                             : unknown_cost;
+        describe(std::move(usual), room);
+    }
+
+    Specialization make() && {
+        add(*division_.large, division_.larger, division_.size);
+        if (division_.small) {
+            add(*division_.small, division_.smaller,
+                division_.size - division_.split->multiple_of);
+        }
+        note_begin();
+        if (!division_.once.runs.empty()) {
+            begin_ = 0;
+            append(PassageWriter(usual_, table_, division_.once).write());
+            economy_->begins.pop_back();
+            note_begin();
+        }
+        result_.economy = std::move(economy_);
+        return std::move(result_);
+    }
+
+   private:
+    static constexpr double most_cost = 4e18;  // picoseconds, within 64 bits
+
+    void describe(std::shared_ptr<const Specialization> usual, std::int64_t room) {
+        economy_ = std::make_shared<Economy>();
+        economy_->key = usual_.symbols;
+        economy_->key.push_back(room);
+        economy_->parts = division_.larger + division_.smaller;
+        if (division_.split != nullptr) {
+            economy_->symbol = division_.split->symbol;
+            economy_->size = division_.size;
+        }
+        economy_->part = division_.large;
+        economy_->again = division_.plan.again;
+        economy_->again_cost = division_.plan.again_cost;
+        economy_->usual = std::move(usual);
+    }
+
+    void note_begin() {
+        economy_->begins.push_back(static_cast<std::uint32_t>(result_.steps.size()));
+    }
+
+    // So many parts of a size.
+    void add(const Specialization& part, std::int64_t count, std::int64_t size) {
+        const Passage passage = PassageWriter(part, table_, division_.plan).write();
+        reserve(result_.steps, passage.steps);
+        reserve(result_.block_image, passage.block_image);
+        reserve(result_.arena_patches, passage.arena_patches);
+        reserve(result_.call_patches, passage.call_patches);
+        for (std::int64_t i = 0; i < count; ++i, begin_ += size) append(passage);
+    }
+
+    // For all parts at once.
+    template <typename T>
+    void reserve(std::vector<T>& all, const std::vector<T>& of_part) const {
+        const auto parts = static_cast<std::size_t>(division_.larger + division_.smaller);
+        all.reserve(of_part.size() * parts);
+    }
+
+    void append(const Passage& passage) {
+        note_begin();
+        const std::size_t words = result_.block_image.size();
+        const std::vector<std::int64_t> shifts = shifts_here();
+        for (ReadyStep step : passage.steps) {
+            step.block += words;
+            result_.steps.push_back(step);
+        }
+        const auto& image = passage.block_image;
+        result_.block_image.insert(result_.block_image.end(), image.begin(), image.end());
+        const auto first = static_cast<std::uint32_t>(words);
+        for (Patch patch : passage.arena_patches) {
+            patch.position += first;
+            result_.arena_patches.push_back(patch);
+        }
+        for (Patch patch : passage.call_patches) {
+            patch.position += first;
+            patch.offset += shifts[patch.base];
+            result_.call_patches.push_back(patch);
+        }
+    }
+
+    // How far behind the start of each input and output the next part begins, by base.
+    std::vector<std::int64_t> shifts_here() const {
+        const Program& program = *usual_.program;
+        const std::uint32_t outputs = first_output_base(program);
+        std::vector<std::int64_t> shifts(outputs + program.outputs().size(), 0);
+        if (begin_ == 0) return shifts;
+        const std::int64_t whole = usual_.symbols[division_.split->symbol];
+        for (const std::uint32_t input : division_.split->inputs) {
+            shifts[first_input_base + input] = input_bytes(input) / whole * begin_;
+        }
+        for (const std::uint32_t output : division_.split->outputs) {
+            const std::int64_t bytes = usual_.buffer_bytes[program.outputs()[output].buffer];
+            shifts[outputs + output] = bytes / whole * begin_;
+        }
+        return shifts;
+    }
+
+    // Of the buffer of an input; 0 if no step reads it.
+    std::int64_t input_bytes(std::uint32_t input) const {
+        const auto& buffers = usual_.program->buffers();
+        for (std::size_t i = 0; i < buffers.size(); ++i) {
+            const auto* store = std::get_if<InputStore>(&buffers[i].store);
+            if (store != nullptr && store->index == input) return usual_.buffer_bytes[i];
+        }
+        return 0;
+    }
+
+    const ValueTable& table_;
+    const Division division_;
+    const Specialization& usual_;
+    Specialization result_;
+    std::shared_ptr<Economy> economy_;
+    std::int64_t begin_ = 0;  // the first element of the next part
+};
+
+}  // namespace
+
+Specialization Economist::within(std::shared_ptr<const Specialization> usual, std::int64_t room,
+                                 const RunOptions& options) const {
+    Division division = Search(usual, table_, room, options).best();
+    return Assembly(std::move(usual), table_, std::move(division), room).make();
+}
+
+}  // namespace anyshape
