@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from anyshape.analysis.separate_parts import has_axis
 from anyshape.base.errors import WeightMemoryError
 from anyshape.codegen.target import BIND, KERNEL, SHAPE, Code, Loaded, Origins, Target
 from anyshape.execute.link_chains import carrier_step, chain_block, member_step
@@ -41,6 +42,7 @@ from anyshape.program import (
     Output,
     ProgramDescription,
     Source,
+    Split,
     Step,
     Variant,
     Word,
@@ -147,6 +149,7 @@ def link(
         made.buffers,
         made.steps,
         made.plan.window,
+        _splits(made),
     )
     program = program_of(description, (*codes, made.weights), options, target.guard)
     code_bytes = sum(code.mapped_bytes for code in set(codes))
@@ -327,6 +330,26 @@ def _inputs(plan: Schedule) -> tuple[Input, ...]:
     return tuple(
         Input(name, type_.dtype.numpy, type_.rank, orders.get(number, ()))
         for number, (name, type_) in enumerate(tensor_inputs(plan.graph))
+    )
+
+
+def _splits(made: UnlinkedProgram) -> tuple[Split, ...]:
+    """Axes along which calls may be run in parts, in numbers of the program."""
+    symbols = [step.affine.symbol for step in made.bindings.steps]
+    inputs = [(n, type_) for n, (_, type_) in enumerate(tensor_inputs(made.plan.graph))]
+    outputs = list(enumerate(outputs_of(made.plan.graph)))
+    return tuple(
+        Split(
+            symbols.index(symbol),
+            split.least,
+            split.axis.multiple_of,
+            tuple(number for number, type_ in inputs if has_axis(type_, symbol)),
+            tuple(number for number, value in outputs if has_axis(value.type, symbol)),
+            tuple(n for n, step in enumerate(made.plan.steps) if step.node in split.once),
+        )
+        for split in made.plan.splits
+        if not any(step.member_of for step in made.plan.steps if step.node in split.once)
+        for symbol in (split.axis.symbol,)
     )
 
 

@@ -50,6 +50,7 @@ def carrier_step(
         step.waits,
         words.word(Cheapest(tiles.costs)),
         words.word(OfCheapest(tiles.costs, (Estimate(cost), Estimate(tiles.alone)))),
+        carries_chain=True,
     )
 
 

@@ -15,6 +15,7 @@ once, by functions over frozen tables that follow each other:
     output prefixes   outputs that begin in an input that is given up    output_prefixes.py
     conflicts         which buffers must be kept apart                   conflicts.py
     stores            who owns each buffer                               stores.py
+    splits            axes that calls may be run in parts along          splits.py
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from anyshape.plan.lifetimes import Lifetimes, StepOrder, lifetimes_of, window_f
 from anyshape.plan.output_prefixes import output_prefixes
 from anyshape.plan.schedule_order import ordered_nodes
 from anyshape.plan.schedule_tables import StepRow, Tables, step_buffers, tables_of
+from anyshape.plan.splits import PlannedSplit, splits_of
 from anyshape.plan.step_buffers import StepBuffers, Waits, waits_of, writers_of
 from anyshape.plan.stores import arena_stores, constants_of, planned_buffers, temporaries
 from anyshape.plan.tiles import Tiles
@@ -90,7 +92,8 @@ class StepPlan:
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """Everything of level 1 but the machine code. `output_prefixes`: inputs by the outputs that
-    begin in their memory; `decisions`: those of lowering; `sums`: what symbols in costs stand for.
+    begin in their memory; `decisions`: those of lowering; `sums`: what symbols in costs stand for;
+    `splits`: axes along which calls may be run in parts.
     """
 
     graph: Graph
@@ -102,6 +105,7 @@ class Schedule:
     output_prefixes: Mapping[int, int]
     decisions: tuple[Decision, ...]
     sums: Mapping[Symbol, Dim]
+    splits: tuple[PlannedSplit, ...] = ()
 
     @property
     def kernels(self) -> Iterator[Kernel]:
@@ -141,6 +145,7 @@ def schedule(
     lives = lives.joined(overwrites)
     prefixes = _prefix_buffers(tables, steps, lives, given, donation)
     arena = arena_stores(tables, steps, lives, _in_arena(steps, temporary, overwrites))
+    splits, refusals = splits_of(graph, donation)
     return Schedule(
         graph,
         tuple(constants_of(tables).values()),
@@ -149,8 +154,9 @@ def schedule(
         window,
         donation,
         _as_positions(prefixes, tables, given),
-        (*lowered.decisions, *decisions),
+        (*lowered.decisions, *decisions, *refusals),
         costed.sums,
+        splits,
     )
 
 
