@@ -150,7 +150,8 @@ def compile(
     - `wait_for_team`: a call that finds the threads busy waits for them, in the order of arrival,
       instead of running on its own thread alone.
     - `memory_limit`: the bytes that one call may take for temporaries, results and copies of
-      inputs, as a number or as "1 GB"; one that needs more is refused before it takes any.
+      inputs, as a number or as "1 GB"; one that needs more is run in less memory, bit for bit the
+      same, in parts or with values computed again; or refused before it takes any.
     - `result_cache`: so many bytes of results are kept, and a call with the same inputs, bit by
       bit, gets copies of them; or a `ResultCache`, which several Executables may share. Results
       that depend on anything else are refused: new random keys, state of a module.

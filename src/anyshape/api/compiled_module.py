@@ -188,9 +188,9 @@ class CompiledModule:
         """The axes whose sizes a call may choose."""
         return self._executable.axes
 
-    def specialize(self, **axes: int) -> Specialization:
+    def specialize(self, *, memory_limit: int | str | None = None, **axes: int) -> Specialization:
         """Level 2 for a binding, made now if it is new. See `Executable.specialize`."""
-        return self._executable.specialize(**axes)
+        return self._executable.specialize(memory_limit=memory_limit, **axes)
 
     @overload
     def pre_specialize(

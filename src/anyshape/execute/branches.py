@@ -120,13 +120,13 @@ class BranchExecutor:
 
     # --- as the program at a binding ----------------------------------------------------------
 
-    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
+    def specialize(self, sizes: Mapping[str, int], limit: int | None = None) -> Specialization:
         taken, own = self._taken_at(sizes)
-        return taken.executor.specialize(own)
+        return taken.executor.specialize(own, limit)
 
-    def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
+    def planned_bytes(self, sizes: Mapping[str, int], limit: int | None = None) -> int | None:
         taken, own = self._taken_at(sizes)
-        return taken.executor.planned_bytes(own)
+        return taken.executor.planned_bytes(own, limit)
 
     def estimate(self, sizes: Mapping[str, int]) -> Estimate | None:
         taken, own = self._taken_at(sizes)

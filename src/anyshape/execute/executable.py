@@ -115,7 +115,8 @@ class Executable(CopiedAsItself):
         With a `deadline`, in seconds, it raises `DeadlineError` if it is not complete by then; with
         a `cancellation` that another thread triggers, `CancelledError`. Both within one step's
         time; the Executable stays as it was. With a `memory_limit`, in bytes or as "1 GB", a call
-        that needs more for temporaries, results and copies of inputs raises `MemoryLimitError`.
+        that needs more for temporaries, results and copies of inputs is run in less memory, in
+        parts or with values computed again, if it then fits; else it raises `MemoryLimitError`.
 
         `out` has for each result an array that it is written into, or None for a new one: NumPy's,
         torch's, or of whatever gives writeable memory through DLPack. These objects are returned.
@@ -256,9 +257,12 @@ class Executable(CopiedAsItself):
         """The axes whose sizes a call may choose."""
         return self.bindings.axes
 
-    def specialize(self, **axes: int) -> Specialization:
-        """Level 2 for a binding, made now if it is new: each axis that no fact gives."""
-        return self.executor.specialize(axes)
+    def specialize(self, *, memory_limit: int | str | None = None, **axes: int) -> Specialization:
+        """Level 2 for a binding, made now if it is new: each axis that no fact gives. With a
+        `memory_limit`, in bytes or as "1 GB", as a call within that limit has it; the usual one if
+        no such call can be."""
+        limit = None if memory_limit is None else byte_count("memory_limit", memory_limit)
+        return self.executor.specialize(axes, limit)
 
     @overload
     def pre_specialize(

@@ -94,13 +94,14 @@ class Executor(Protocol):
         """One call, a step at a time, in the order of the schedule; then its results."""
         ...
 
-    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
-        """Everything that depends on a binding, made now if it is new."""
+    def specialize(self, sizes: Mapping[str, int], limit: int | None = None) -> Specialization:
+        """Everything that depends on a binding, made now if it is new: as a call within so many
+        bytes would have it, if it can be done. None: within the limit of the program."""
         ...
 
-    def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
-        """What a call with this binding takes for temporaries and results; None if a fact forbids
-        it. Nothing is kept."""
+    def planned_bytes(self, sizes: Mapping[str, int], limit: int | None = None) -> int | None:
+        """What a call with this binding takes for temporaries and results: within the limit, if
+        that can be. None if a fact forbids the binding. Nothing is kept."""
         ...
 
     def estimate(self, sizes: Mapping[str, int]) -> Estimate | None:

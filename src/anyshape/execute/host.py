@@ -55,7 +55,7 @@ from anyshape.observe.explain import KernelSummary
 from anyshape.ops.torch_call import op_name
 from anyshape.passes.native_forms import called_back
 from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
-from anyshape.runtime.limits import UNLIMITED, RunLimits
+from anyshape.runtime.limits import ANY_MEMORY, UNLIMITED, RunLimits
 from anyshape.runtime.program import Metrics
 from anyshape.saved.container import Blobs
 from anyshape.saved.records import CourseRecord
@@ -182,21 +182,23 @@ class HostExecutor:
         """Every native program: the entry, those of the graph, and those inside regions."""
         return tuple(step.executor for step in self.plan.segments)
 
-    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
+    def specialize(self, sizes: Mapping[str, int], limit: int | None = None) -> Specialization:
         """Of the entry, and of all segments whose sizes are known then: those that the graph bears
-        may be given as well, as what they might be."""
+        may be given as well, as what they might be. Segments keep to no limit of their own: what
+        they hand on counts, too."""
         entry, *others = self.plan.segments
         late = frozenset[str]().union(*(segment.axes for segment in others)) - entry.axes
         unknown = sorted(sizes.keys() - entry.axes - late)
         if unknown:
             raise BindingNamesError([], unknown, (*sorted(entry.axes), *sorted(late)))
-        first = self.entry.specialize({axis: sizes[axis] for axis in sizes if axis in entry.axes})
+        own = {axis: sizes[axis] for axis in sizes if axis in entry.axes}
+        first = self.entry.specialize(own, ANY_MEMORY)
         known = {**first.binding, **sizes}
         ready = [segment for segment in others if segment.axes <= known.keys()]
         waiting = [tuple(sorted(s.axes - known.keys())) for s in others if s not in ready]
         return first.followed_by(list(_specialized(ready, known)), waiting)
 
-    def planned_bytes(self, sizes: Mapping[str, int]) -> NoReturn:
+    def planned_bytes(self, sizes: Mapping[str, int], limit: int | None = None) -> NoReturn:
         problem = "plans the memory of a graph whose sizes or branches depend on data as it runs"
         fix = "give calls a memory_limit, which they are held to where sizes become known"
         raise CapabilityError(self.capabilities.executor, problem, fix)
@@ -292,7 +294,8 @@ def _specialized(
     """But not of branches that these sizes cannot take: the entry checks the facts of all."""
     for segment in segments:
         with suppress(FactViolationError):
-            yield segment.executor.specialize({axis: known[axis] for axis in segment.axes})
+            own = {axis: known[axis] for axis in segment.axes}
+            yield segment.executor.specialize(own, ANY_MEMORY)
 
 
 def _numbered(steps: Steps, numbers: Iterator[int]) -> Steps:

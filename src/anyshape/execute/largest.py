@@ -1,8 +1,9 @@
 """The largest size of an axis at which a call fits into so much memory: the plan, asked backward.
 
-What a call needs is arithmetic for each size, so the answer is found by halving. The need need not
-grow from one size to the next, as level 2 may choose another kernel; what holds is that the answer
-fits, and that the next size which the model allows does not.
+What a call needs is arithmetic for each size, so the answer is found by halving. A size that fits
+only in parts, or with steps that run again, fits: a call within that limit does the same. The need
+need not grow from one size to the next, as level 2 may choose another kernel; what holds is that
+the answer fits, and that the next size which the model allows does not.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Largest:
     def _fits(self, size: int) -> bool | None:
         """None if the model does not take this size."""
         try:
-            need = self.executor.planned_bytes(self._binding(size))
+            need = self.executor.planned_bytes(self._binding(size), self.limit)
         except FORBIDDEN:
             return None
         except DimError:

@@ -48,8 +48,9 @@ def _with_half_of(number: int, failure: MemoryRefusedError, program: Program) ->
     """What it would need with that symbol half as large; None where such sizes cannot be."""
     symbols = list(failure.symbols)
     symbols[number] //= 2
+    limit = None if isinstance(failure, MemoryUnavailableError) else failure.limit - failure.copies
     try:
-        return program.planned_bytes(symbols) + failure.copies
+        return program.planned_bytes(symbols, limit) + failure.copies
     except RuntimeFailure:
         return None
 

@@ -31,7 +31,7 @@ from anyshape.observe.explain import KernelSummary
 from anyshape.plan.schedule import Schedule
 from anyshape.program import Input
 from anyshape.runtime.failures import MemoryRefusedError, RuntimeFailure
-from anyshape.runtime.limits import RunLimits
+from anyshape.runtime.limits import ANY_MEMORY, RunLimits
 from anyshape.runtime.program import Estimate, Metrics, Stepper
 from anyshape.saved.container import Blobs
 from anyshape.saved.records import ProgramRecord
@@ -88,15 +88,17 @@ class NativeExecutor:
 
     # --- level 2 ------------------------------------------------------------------------------
 
-    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
-        native = self._at(sizes, self.linked.program.specialize)
-        return Specialization(self.notes, native)
+    def specialize(self, sizes: Mapping[str, int], limit: int | None = None) -> Specialization:
+        within = self.linked.options.memory_limit if limit is None else limit
+        make = self.linked.program.specialize
+        return Specialization(self.notes, self._at(sizes, lambda symbols: make(symbols, within)))
 
-    def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
+    def planned_bytes(self, sizes: Mapping[str, int], limit: int | None = None) -> int | None:
         binding = complete_binding(self.notes, sizes)
         if not self.notes.bindings.allows(binding):
             return None
-        return self._at(sizes, self.linked.program.planned_bytes)
+        ask = self.linked.program.planned_bytes
+        return self._at(sizes, lambda symbols: ask(symbols, limit))
 
     def estimate(self, sizes: Mapping[str, int]) -> Estimate | None:
         if not self.notes.bindings.allows(complete_binding(self.notes, sizes)):
@@ -144,8 +146,9 @@ class NativeExecutor:
     # --- one step at a time -------------------------------------------------------------------
 
     def steps(self, arrays: Sequence[Any]) -> Steps:
-        """The same kernels on the same memory, with a look at every value in between."""
-        stepper = self.linked.program.stepwise(arrays, keep_donated=True)
+        """The same kernels on the same memory, with a look at every value in between. Whoever keeps
+        all values needs no limit: the call is the usual one."""
+        stepper = self.linked.program.stepwise(arrays, ANY_MEMORY, keep_donated=True)
         described = self.linked.program.description
         shapes = [_in_memory(shape_of(a), i) for a, i in zip(arrays, described.inputs, strict=True)]
         sizes = self.notes.bindings.solve(shapes)

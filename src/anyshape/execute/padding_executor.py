@@ -112,11 +112,11 @@ class PaddingExecutor(ExecutorWrapper[Executor]):
         valid = {name: binding[inner] for name, inner in self._names.items()}
         return {n: valid.get(n, s) for n, s in binding.items() if n not in self._names.values()}
 
-    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
-        return self.executor.specialize(self._inner(sizes))
+    def specialize(self, sizes: Mapping[str, int], limit: int | None = None) -> Specialization:
+        return self.executor.specialize(self._inner(sizes), limit)
 
-    def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
-        return self.executor.planned_bytes(self._inner(sizes))
+    def planned_bytes(self, sizes: Mapping[str, int], limit: int | None = None) -> int | None:
+        return self.executor.planned_bytes(self._inner(sizes), limit)
 
     def estimate(self, sizes: Mapping[str, int]) -> Estimate | None:
         return self.executor.estimate(self._inner(sizes))

@@ -79,7 +79,7 @@ class ReferenceExecutor:
         yield from seen
         return results
 
-    def specialize(self, sizes: Mapping[str, int]) -> NoReturn:
+    def specialize(self, sizes: Mapping[str, int], limit: int | None = None) -> NoReturn:
         fix = "compile with executor='native'"
         raise CapabilityError("reference", "has no specializations", fix)
 
@@ -89,7 +89,10 @@ class ReferenceExecutor:
     def reserve(self, sizes: Mapping[str, int]) -> NoReturn:
         raise CapabilityError("reference", "plans no memory", "compile with executor='native'")
 
-    planned_bytes = estimate = reserve
+    estimate = reserve
+
+    def planned_bytes(self, sizes: Mapping[str, int], limit: int | None = None) -> NoReturn:
+        self.reserve(sizes)
 
     def trim(self) -> None:
         """Nothing is held."""

@@ -91,15 +91,17 @@ class StepCost:
 
 @dataclass(frozen=True, slots=True)
 class CostReport:
-    """Estimates by which level 2 chooses; nobody should read them as promises."""
+    """Estimates by which level 2 chooses; nobody should read them as promises. Steps are those of
+    one of `parts`."""
 
     steps: tuple[StepCost, ...]
+    parts: int = 1
 
     @property
     def nanoseconds(self) -> float | None:
         """Of all steps on one thread; None if some step is unknown."""
         known = [step.nanoseconds for step in self.steps if step.nanoseconds is not None]
-        return sum(known) if len(known) == len(self.steps) else None
+        return sum(known) * self.parts if len(known) == len(self.steps) else None
 
     def __str__(self) -> str:
         head = ("", "kernel", "tasks", "split", "estimate", "variant")
@@ -113,6 +115,40 @@ def _cost_row(number: int, step: StepCost) -> Sequence[str]:
     split = "yes" if step.split else "no"
     estimate = time_text(step.nanoseconds)
     return (str(number), step.name, str(step.tasks), split, estimate, step.variant)
+
+
+@dataclass(frozen=True, slots=True)
+class EconomyReport:
+    """What a call does to fit into a limit: it runs in `parts` of `size` along an axis, if they are
+    several, one step after the other, and some steps `again`, by number and name. Nanoseconds are
+    estimates on one thread, None where unknown."""
+
+    parts: int
+    axis: str
+    size: int
+    again: tuple[tuple[int, str], ...]
+    again_nanoseconds: float
+    nanoseconds: float | None
+    usual_arena: int
+    usual_nanoseconds: float | None
+
+    def __str__(self) -> str:
+        return f"{', '.join(self._means())}; {self._price()}"
+
+    def _means(self) -> list[str]:
+        means = ["one step after the other"]
+        if self.parts > 1:
+            means.insert(0, f"{self.parts} parts along '{self.axis}', {self.size} in the first")
+        if self.again:
+            steps = ", ".join(f"{number} ({name})" for number, name in self.again)
+            means.append(f"computed again: {steps} for {time_text(self.again_nanoseconds)}")
+        return means
+
+    def _price(self) -> str:
+        arena = f"the usual arena has {byte_text(self.usual_arena)}"
+        if self.nanoseconds is None or not self.usual_nanoseconds:
+            return arena
+        return f"{arena}; {self.nanoseconds / self.usual_nanoseconds:.2f} of the usual estimate"
 
 
 @dataclass(frozen=True, slots=True)

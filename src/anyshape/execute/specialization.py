@@ -6,14 +6,16 @@ its face: the numbers are the runtime's, the names and shapes come from the plan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
+from itertools import repeat
 
 from anyshape.execute.notes import ProgramNotes, StepNotes
 from anyshape.execute.reports import (
     CONSTANT,
     ArenaPart,
     CostReport,
+    EconomyReport,
     MemoryReport,
     StepCost,
     StepEffort,
@@ -41,6 +43,10 @@ class Specialization:
         self._notes = notes
         self._sizes = dict(zip(notes.symbols, native.symbols, strict=True))
         self._native = native
+        self._economy = native.economy
+        self._part_sizes = dict(self._sizes)
+        if self._economy is not None and self._economy.parts > 1:
+            self._part_sizes[notes.symbols[self._economy.symbol]] = self._economy.size
         self.segments: tuple[Specialization, ...] = ()
         """In a graph whose sizes are born while it runs: of the segments behind this one whose
         sizes are known, or were given as what they might be."""
@@ -67,10 +73,31 @@ class Specialization:
 
     @property
     def steps(self) -> tuple[StepReport, ...]:
-        """What a run does, in order."""
-        placements = self._native.placements
-        steps = zip(self._notes.steps, self.cost().steps, strict=True)
-        return tuple(self._step(n, step, cost, placements) for n, (step, cost) in enumerate(steps))
+        """What a run does, in order; of several parts, the first."""
+        costs, placed = self.cost().steps, self._placements()
+        return tuple(
+            self._step(numbers.number, self._notes.steps[numbers.number], cost, placements)
+            for numbers, cost, placements in zip(self._native.steps, costs, placed, strict=False)
+        )
+
+    @property
+    def economy(self) -> EconomyReport | None:
+        """What is done to fit into a memory limit; None if the usual plan does."""
+        given = self._economy
+        if given is None:
+            return None
+        steps = self._native.steps
+        names = {step.number: step.name for step in steps}
+        return EconomyReport(
+            given.parts,
+            self._notes.symbols[given.symbol].name if given.parts > 1 else "",
+            given.size,
+            tuple((number, names[number]) for number in given.again),
+            given.again_cost / PICOSECONDS,
+            _nanoseconds(self._native.cost),
+            given.usual_arena,
+            _nanoseconds(given.usual_cost),
+        )
 
     def memory(self) -> MemoryReport:
         """What a run needs."""
@@ -86,10 +113,14 @@ class Specialization:
 
     def cost(self) -> CostReport:
         """What each step was expected to take, and which way of doing it was chosen."""
-        return CostReport(tuple(map(_cost, self._native.steps)))
+        parts = 1 if self._economy is None else self._economy.parts
+        return CostReport(tuple(map(_cost, self._native.steps)), parts)
 
     def arena_buffers(self) -> tuple[ArenaPart, ...]:
-        """What lies in the arena, where, and from which step to which."""
+        """What lies in the arena, where, and from which step to which; of several parts, in the
+        first."""
+        if self._economy is not None:
+            return tuple(self._moved_buffers())
         placed = zip(self._native.buffers, self._native.placements, strict=True)
         return tuple(
             ArenaPart(number, at.offset, at.bytes, buffer.store.first, buffer.store.last)
@@ -107,7 +138,7 @@ class Specialization:
 
     def nodes(self) -> tuple[Node | None, ...]:
         """The node of the graph that each step is; None where there is none any more."""
-        return tuple(step.node for step in self._notes.steps)
+        return tuple(self._notes.steps[numbers.number].node for numbers in self._native.steps)
 
     def kernels(self) -> tuple[Kernel | None, ...]:
         """What each step runs; None where it is a chain, which runs those of its members, and where
@@ -121,19 +152,21 @@ class Specialization:
         )
 
     def _planned(self) -> Sequence[StepPlan | None]:
-        plan = self._notes.schedule
-        return (None,) * len(self._notes.steps) if plan is None else plan.steps
+        plan, steps = self._notes.schedule, self._native.steps
+        return [None if plan is None else plan.steps[numbers.number] for numbers in steps]
 
     def as_text(self) -> str:
         """Binding, steps and memory, as a table."""
         threads = "a team of threads" if self.uses_team else "one thread"
         sizes = ", ".join(f"{name}={size}" for name, size in self.binding.items())
-        steps = amount(len(self._notes.steps), "step")
+        steps = amount(len(self._native.steps), "step")
+        economy = self.economy
         return "\n".join(
             [
                 f"{self._notes.name} at {sizes or 'its one shape'}: {steps} on {threads}",
                 *step_table(self.steps),
                 f"  memory: {self.memory()}",
+                *([f"  to fit: {economy}"] if economy is not None else ()),
                 *(f"then {segment.as_text()}" for segment in self.segments),
                 *(f"then a segment that waits for {', '.join(axes)}" for axes in self.waiting),
             ]
@@ -143,6 +176,29 @@ class Specialization:
         return self.as_text()
 
     # --- inside -------------------------------------------------------------------------------
+
+    def _placements(self) -> Iterator[Sequence[Placement]]:
+        """Where buffers lie when each step runs."""
+        placed = self._native.placements
+        if self._economy is None:
+            yield from repeat(placed)
+        sizes, moved = self._native.part_bytes, list(placed)
+        for addresses in self._native.addresses:
+            for each in addresses:
+                moved[each.buffer] = Placement(each.base, each.offset, sizes[each.buffer])
+            yield moved
+
+    def _moved_buffers(self) -> Iterator[ArenaPart]:
+        """Where steps that run one after the other find their buffers, each as long as it stays."""
+        sizes, used = self._native.part_bytes, dict[tuple[int, int], tuple[int, int]]()
+        runs = zip(self._native.steps, self._native.addresses, strict=False)
+        for run, (_, addresses) in enumerate(runs):
+            for each in addresses:
+                if each.base == "arena":
+                    first, _ = used.get((each.buffer, each.offset), (run, run))
+                    used[each.buffer, each.offset] = (first, run)
+        for (buffer, offset), (first, last) in used.items():
+            yield ArenaPart(buffer, offset, sizes[buffer], first, last)
 
     def _step(
         self, number: int, step: StepNotes, cost: StepCost, placements: Sequence[Placement]
@@ -162,12 +218,13 @@ class Specialization:
         else:
             effort = region_effort(step.node.regions[0], lowered.packed)
         counts = effort.flops, effort.operations, effort.bytes
-        if not frozenset().union(*(count.symbols for count in counts)) <= self._sizes.keys():
+        sizes = self._part_sizes
+        if not frozenset().union(*(count.symbols for count in counts)) <= sizes.keys():
             return None
-        return StepEffort(*(count.evaluate(self._sizes) for count in counts))
+        return StepEffort(*(count.evaluate(sizes) for count in counts))
 
     def _type(self, type_: TensorType) -> str:
-        sizes = (str(dim.evaluate(self._sizes)) for dim in type_.shape)
+        sizes = (str(dim.evaluate(self._part_sizes)) for dim in type_.shape)
         return f"{type_.dtype}[{', '.join(sizes)}]"
 
     def _location(self, number: int, placed: Placement) -> str:
@@ -193,8 +250,12 @@ def _cost(step: StepNumbers) -> StepCost:
             zip(step.variant_names, step.variant_costs, strict=True)
         )
     )
-    known = None if step.cost is None else step.cost / PICOSECONDS
+    known = _nanoseconds(step.cost)
     return StepCost(step.name, step.tasks, step.ranges > 1, known, variants)
+
+
+def _nanoseconds(picoseconds: int | None) -> float | None:
+    return None if picoseconds is None else picoseconds / PICOSECONDS
 
 
 def _part(name: str, offset: int) -> str:

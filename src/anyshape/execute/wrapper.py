@@ -47,11 +47,11 @@ class ExecutorWrapper(Generic[E]):
     def steps(self, arrays: Sequence[Any]) -> Steps:
         return self.executor.steps(arrays)
 
-    def specialize(self, sizes: Mapping[str, int]) -> Specialization:
-        return self.executor.specialize(sizes)
+    def specialize(self, sizes: Mapping[str, int], limit: int | None = None) -> Specialization:
+        return self.executor.specialize(sizes, limit)
 
-    def planned_bytes(self, sizes: Mapping[str, int]) -> int | None:
-        return self.executor.planned_bytes(sizes)
+    def planned_bytes(self, sizes: Mapping[str, int], limit: int | None = None) -> int | None:
+        return self.executor.planned_bytes(sizes, limit)
 
     def estimate(self, sizes: Mapping[str, int]) -> Estimate | None:
         return self.executor.estimate(sizes)

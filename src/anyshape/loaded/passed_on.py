@@ -65,8 +65,8 @@ class PassedOn:
     def axes(self) -> tuple[Axis, ...]:
         return self.executable.axes
 
-    def specialize(self, **axes: int) -> Specialization:
-        return self.executable.specialize(**axes)
+    def specialize(self, *, memory_limit: int | str | None = None, **axes: int) -> Specialization:
+        return self.executable.specialize(memory_limit=memory_limit, **axes)
 
     def pre_specialize(
         self, bindings: Iterable[Mapping[str, int]], *, background: bool = False
