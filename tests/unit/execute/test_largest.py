@@ -25,9 +25,9 @@ def executable() -> Executable:
     return ash.compile(ash.jit(two_products))
 
 
-def needed(executable: Executable, **sizes: int) -> int:
-    """By the plan of a specialization, which the answer does not make."""
-    memory = executable.specialize(**sizes).memory()
+def needed(executable: Executable, limit: int, **sizes: int) -> int:
+    """By the plan of a specialization within the limit, which the answer does not make."""
+    memory = executable.specialize(memory_limit=limit, **sizes).memory()
     return memory.arena + memory.outputs
 
 
@@ -36,8 +36,8 @@ def needed(executable: Executable, **sizes: int) -> int:
 def test_it_fits_and_one_more_does_not(executable: Executable, memory: int | str, seq: int) -> None:
     limit = 1 << 30 if memory == "1 GiB" else int(memory)
     batch = executable.largest("batch", memory=memory, seq=seq)
-    assert needed(executable, batch=batch, seq=seq) <= limit
-    assert needed(executable, batch=batch + 1, seq=seq) > limit
+    assert needed(executable, limit, batch=batch, seq=seq) <= limit
+    assert needed(executable, limit, batch=batch + 1, seq=seq) > limit
 
 
 def test_calls_are_held_to_the_same_number(executable: Executable) -> None:
