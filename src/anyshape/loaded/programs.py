@@ -90,8 +90,10 @@ class FileCode:
             kernels=tuple(map(self.address, record.kernels)),
             constants=tuple(array.ctypes.data for array in arrays),
         )
+        # Not this object, which has the program: what native code keeps, no collector sees.
+        keep = (self.file, *self._codes.values(), *arrays)
         try:
-            return Program(description, (self, arrays), self.options(record))
+            return Program(description, keep, self.options(record))
         except MalformedProgramError as error:
             raise self.damaged(str(error)) from None
 

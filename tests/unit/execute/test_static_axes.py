@@ -1,5 +1,6 @@
 """Static axes: memory for the greatest sizes is taken once, and no call asks for any."""
 
+import gc
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from tests.errors.messages import message_of
 import anyshape as ash
 from anyshape.base.errors import MemoryLimitError, StaticAxisError
 from anyshape.ir.types import Array
-from anyshape.runtime.program import output_pool
+from anyshape.runtime.program import output_pool, trim_process
 
 OF_PYTHON = 8
 """Page faults of 1,500 calls that are not ours: objects on a page of Python's heap that is new."""
@@ -165,6 +166,21 @@ def test_a_loaded_executable_has_its_memory_too(tmp_path: Path) -> None:
     assert loaded.metrics().misses == 97
     assert loaded.memory().idle_arenas > 0
     called(loaded, 31)
+
+
+def test_memory_of_a_loaded_executable_ends_with_it(tmp_path: Path) -> None:
+    ash.compile(layer).save(tmp_path / "layer.ash")
+
+    def held() -> int:
+        gc.collect()
+        trim_process()
+        return output_pool().idle
+
+    before = held()
+    loaded = ash.load(tmp_path / "layer.ash")
+    assert held() > before
+    del loaded
+    assert held() == before
 
 
 def test_a_limit_is_compared_with_the_greatest_binding() -> None:
