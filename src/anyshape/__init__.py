@@ -13,25 +13,7 @@ from anyshape.loaded import LoadedExecutable, LoadedModel, LoadedRaggedModel, lo
 
 if _typing.TYPE_CHECKING:
     from anyshape import ir
-    from anyshape.api import (
-        CompiledModule,
-        ExecutionMode,
-        GraphOptimizationLevel,
-        InferenceSession,
-        IOBinding,
-        Jitted,
-        ModelMetadata,
-        NodeArg,
-        OrtValue,
-        RaggedModule,
-        RunOptions,
-        SessionOptions,
-        compile,
-        get_available_providers,
-        get_device,
-        jit,
-        set_default_logger_severity,
-    )
+    from anyshape.api import CompiledModule, Jitted, RaggedModule, compile, jit
     from anyshape.api.batches import Batch, batches
     from anyshape.api.strategies import strategies
     from anyshape.base import errors
@@ -214,6 +196,20 @@ if _typing.TYPE_CHECKING:
     from anyshape.ir.types import bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
     from anyshape.ir.types import bool_ as bool
     from anyshape.runtime.limits import Cancellation
+    from anyshape.session import (
+        ExecutionMode,
+        GraphOptimizationLevel,
+        InferenceSession,
+        IOBinding,
+        ModelMetadata,
+        NodeArg,
+        OrtValue,
+        RunOptions,
+        SessionOptions,
+        get_available_providers,
+        get_device,
+        set_default_logger_severity,
+    )
     from anyshape.sym import Axis, ragged
 
     __all__ = [

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.workloads.onnx_files import PACKAGED
 from tests.e2e.onnx_models import difference, sessions
 
-import anyshape.api.onnx_programs as programs
+from anyshape.session import programs
 
 SHAPES = {
     "detection": [(1, 3, 32, 64), (2, 3, 96, 32)],

@@ -45,6 +45,12 @@ KNOBS: Final = (
     ),
     Knob("cache_bytes", "ANYSHAPE_CACHE_BYTES", "1 GiB", "how much that folder may hold"),
     Knob(
+        "session_cache_bytes",
+        "ANYSHAPE_SESSION_CACHE_BYTES",
+        "2 GiB",
+        "how much compiled ONNX models, weights included, may occupy in it; `0` keeps none",
+    ),
+    Knob(
         "compile_jobs",
         "ANYSHAPE_COMPILE_JOBS",
         "the CPUs allowed to the process",

@@ -15,6 +15,7 @@ from typing import cast
 from anyshape.base.errors import OptionError
 
 DEFAULT_CACHE_BYTES = 1 << 30
+DEFAULT_SESSION_CACHE_BYTES = 2 << 30
 DEFAULT_SPECIALIZATIONS = 1024
 DEFAULT_SPECIALIZATION_BYTES = 64 << 20
 
@@ -30,6 +31,7 @@ class Options:
 
     cache_dir: Path | None = None  # None: keep no compiled kernels on disk
     cache_bytes: int = DEFAULT_CACHE_BYTES
+    session_cache_bytes: int = DEFAULT_SESSION_CACHE_BYTES  # of compiled ONNX models; 0: keep none
     perf_map: bool = False
     threads: int = 0  # the most that any Executable may use; 0: the CPUs allowed to the process
     compile_jobs: int = 0  # the most processes that compile, this one included; 0: one per CPU
@@ -49,6 +51,7 @@ class Options:
                 "cache_dir", str(folder), "a pathlib.Path, or None to keep no kernels"
             )
         check_count("cache_bytes", self.cache_bytes, "a number of bytes")
+        check_count("session_cache_bytes", self.session_cache_bytes, "a number of bytes")
         check_count("threads", self.threads, "a number of threads, or 0 for all CPUs")
         check_count("compile_jobs", self.compile_jobs, "a number of processes, or 0 for all CPUs")
         check_count("debug", self.debug, "a number from 0 to 4")
@@ -90,6 +93,12 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
         cache_dir=_cache_dir(environment),
         cache_bytes=_count(
             environment, "ANYSHAPE_CACHE_BYTES", "a number of bytes", DEFAULT_CACHE_BYTES
+        ),
+        session_cache_bytes=_count(
+            environment,
+            "ANYSHAPE_SESSION_CACHE_BYTES",
+            "a number of bytes",
+            DEFAULT_SESSION_CACHE_BYTES,
         ),
         threads=_count(environment, "ANYSHAPE_THREADS", "a number of threads"),
         compile_jobs=_count(environment, "ANYSHAPE_COMPILE_JOBS", "a number of processes"),

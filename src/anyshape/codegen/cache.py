@@ -14,14 +14,13 @@ import hashlib
 import logging
 import os
 import struct
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from anyshape.base.options import DEFAULT_CACHE_BYTES, Options
+from anyshape.codegen.bounded_folder import keep_within
 from anyshape.codegen.private_folder import (
-    PARTIAL_SUFFIX,
     open_private_folder,
     own_folder,
     read_file,
@@ -35,7 +34,6 @@ _LOG = logging.getLogger(__name__)
 _HEADER = struct.Struct("<8sI32s32s")  # magic, version, key, hash of the code
 _MAGIC = b"anyshape"
 _SUFFIX = ".o"
-_ABANDONED_SECONDS = 3600  # a partial file this old belongs to a process that died
 
 
 @dataclass(slots=True)
@@ -67,7 +65,7 @@ class ObjectCache:
             with open_private_folder(self.folder, create=True) as folder:
                 write_file(folder, key + _SUFFIX, encode_entry(key, elf_object))
                 if _is_due(key, len(elf_object), self.max_bytes):
-                    _evict(folder, self.max_bytes)
+                    keep_within(folder, _SUFFIX, self.max_bytes)
         except OSError as error:
             self._complain(error)
 
@@ -123,13 +121,6 @@ def _load_entry(folder: int, key: str) -> bytes | None:
 # --- size ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _File:
-    modified: float
-    name: str
-    size: int
-
-
 def _is_due(key: str, size: int, max_bytes: int) -> bool:
     """Whether the folder should be looked through after `size` bytes were stored under `key`.
 
@@ -141,33 +132,3 @@ def _is_due(key: str, size: int, max_bytes: int) -> bool:
 
 
 _LOOKS_PER_CONTENT = 256
-
-
-def _evict(folder: int, max_bytes: int) -> None:
-    files = _files(folder)
-    for file in _abandoned(files):
-        remove_file(folder, file.name)
-    entries = sorted(file for file in files if file.name.endswith(_SUFFIX))
-    excess = sum(entry.size for entry in entries) - max_bytes
-    for entry in entries:
-        if excess <= 0:
-            break
-        remove_file(folder, entry.name)
-        excess -= entry.size
-
-
-def _files(folder: int) -> list[_File]:
-    found: list[_File] = []
-    with os.scandir(folder) as names:
-        for name in names:
-            try:
-                status = name.stat(follow_symlinks=False)
-            except FileNotFoundError:  # another process removed it
-                continue
-            found.append(_File(status.st_mtime, name.name, status.st_size))
-    return found
-
-
-def _abandoned(files: list[_File]) -> list[_File]:
-    oldest = time.time() - _ABANDONED_SECONDS
-    return [file for file in files if file.name.endswith(PARTIAL_SUFFIX) and file.modified < oldest]

@@ -6,11 +6,13 @@ place between the check and the use.
 
 from __future__ import annotations
 
+import mmap
 import os
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
@@ -54,23 +56,37 @@ def _check_private(folder: int, path: Path) -> None:
 
 def read_file(folder: int, name: str) -> bytes:
     """The content of a regular file of our own in the folder."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe must not block us
-    descriptor = os.open(name, flags, dir_fd=folder)
-    with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
-            raise PermissionError(f"{name} is not a file of ours")
+    with _opened(folder, name) as file:
         return file.read()
 
 
-def write_file(folder: int, name: str, content: bytes) -> None:
+def map_file(folder: int, name: str) -> memoryview:
+    """The same as memory that processes share. Files are replaced and removed, never changed, so
+    it stays as it is."""
+    with _opened(folder, name) as file:
+        empty = os.fstat(file.fileno()).st_size == 0
+        return memoryview(b"" if empty else mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
+
+
+def _opened(folder: int, name: str) -> BinaryIO:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe must not block us
+    file = open(os.open(name, flags, dir_fd=folder), "rb")  # noqa: SIM115 - whoever asks closes it
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+        file.close()
+        raise PermissionError(f"{name} is not a file of ours")
+    return file
+
+
+def write_file(folder: int, name: str, *parts: bytes | memoryview) -> None:
     """Write a file that others see whole or not at all, whoever else writes the same one."""
     partial = f"{os.getpid()}-{os.urandom(8).hex()}{PARTIAL_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(partial, flags, 0o600, dir_fd=folder)
     try:
         with open(descriptor, "wb") as file:
-            file.write(content)
+            for part in parts:
+                file.write(part)
         os.rename(partial, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         remove_file(folder, partial)

@@ -232,9 +232,11 @@ class Executable(CopiedAsItself):
         """
         write_file(path, self.saved(targets))
 
-    def saved(self, targets: Iterable[str] = ()) -> list[Bytes]:
-        """The parts of that file."""
-        return saved_parts(self, targets, lambda record, _: record)
+    def saved(
+        self, targets: Iterable[str] = (), more: Mapping[str, object] | None = None
+    ) -> list[Bytes]:
+        """The parts of that file; `more`, in JSON, is what its manifest has beside."""
+        return saved_parts(self, targets, lambda record, _: record, more)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as the file that it would be saved in."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from anyshape.base.errors import NotSavableError, OptionError
@@ -21,13 +21,19 @@ AsRoot: TypeAlias = Callable[[ExecutableRecord, Blobs], Root]
 """What a file holds beside an executable, around it."""
 
 
-def saved_parts(executable: Executable, targets: Iterable[str], as_root: AsRoot) -> list[Bytes]:
-    """The parts of a file: of an executable, compiled anew for each target but this machine."""
+def saved_parts(
+    executable: Executable,
+    targets: Iterable[str],
+    as_root: AsRoot,
+    more: Mapping[str, object] | None = None,
+) -> list[Bytes]:
+    """The parts of a file: of an executable, compiled anew for each target but this machine.
+    `more`, in JSON, is what its manifest has beside."""
     blobs, written = Blobs(), list[SavedTarget]()
     for name, compiled in _for_each(executable, checked_targets(targets)):
         root = as_root(compiled.record(blobs), blobs)
         written.append(target_saved(name, compiled.isa, root, blobs))
-    return file_parts(written, blobs)
+    return file_parts(written, blobs, more)
 
 
 def checked_targets(targets: Iterable[str]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from anyshape.loaded.executable import LoadedExecutable
 from anyshape.loaded.model import LoadedModel
 from anyshape.loaded.programs import FileCode
 from anyshape.loaded.ragged_model import LoadedRaggedModel
+from anyshape.runtime.options import RunOptions
 from anyshape.saved.container import SavedFile
 from anyshape.saved.records import ModelRecord, RaggedRecord
 from anyshape.saved.targets import chosen_target
@@ -63,11 +64,11 @@ def from_bytes(content: bytes) -> Loaded:
     return loaded(SavedFile("these bytes", memoryview(content)))
 
 
-def loaded(file: SavedFile, threads: int = 0) -> Loaded:
+def loaded(file: SavedFile, threads: int = 0, running: RunOptions | None = None) -> Loaded:
     """What an open file holds, if this process may run it."""
     target = chosen_target(file)
     file.check(target.blobs)
-    code = FileCode(file, target, threads)
+    code = FileCode(file, target, threads, running)
     root = code.root()
     if isinstance(root, ModelRecord):
         return LoadedModel(root, code)

@@ -54,6 +54,11 @@ class LoadedExecutable(PassedOn):
         self._run = None  # calls go through the Executable, which counts them
         super().profile_calls(on=on)
 
+    def get_ready(self) -> None:
+        """Puts together now what the first call would need."""
+        if self._run is None:
+            _ = self.executable
+
     def _assembled(self) -> Executable:
         from anyshape.loaded.assemble import executable_of  # noqa: PLC0415 - on first use
 

@@ -25,10 +25,18 @@ T = TypeVar("T")
 class FileCode:
     """An open file whose code may be mapped: each piece once."""
 
-    def __init__(self, file: SavedFile, target: SavedTarget, threads: int = 0) -> None:
+    def __init__(
+        self,
+        file: SavedFile,
+        target: SavedTarget,
+        threads: int = 0,
+        running: RunOptions | None = None,
+    ) -> None:
+        """`running` has what the process chooses: how much of level 2 is kept."""
         self.file = file
         self.target = target
         self.threads = threads
+        self.running = running or RunOptions()
         self._codes: dict[int, Code] = {}
         self._programs: dict[int, Program] = {}
         self._bytes = np.frombuffer(file.memory, np.uint8)
@@ -100,6 +108,9 @@ class FileCode:
     def options(self, record: ProgramRecord) -> RunOptions:
         """As it was compiled, with no more threads than that or than are wanted."""
         threads = min(filter(None, (record.threads, self.threads)), default=0)
-        return RunOptions(
-            threads, wait_for_team=record.wait_for_team, memory_limit=record.memory_limit
+        return replace(
+            self.running,
+            threads=threads,
+            wait_for_team=record.wait_for_team,
+            memory_limit=record.memory_limit,
         )

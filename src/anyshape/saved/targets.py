@@ -7,7 +7,7 @@ programs and packed constants. Blobs that are equal are in the file once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from anyshape.base.errors import DamagedFileError, SavedMachineError, SavedVersionError
@@ -38,10 +38,12 @@ def target_saved(name: str, isa: str, root: Root, blobs: Blobs) -> SavedTarget:
     return SavedTarget(name, cpu, isa, number, blobs.taken())
 
 
-def file_parts(targets: Sequence[SavedTarget], blobs: Blobs) -> list[Bytes]:
-    """A whole file."""
+def file_parts(
+    targets: Sequence[SavedTarget], blobs: Blobs, more: Mapping[str, object] | None = None
+) -> list[Bytes]:
+    """A whole file; `more`, in JSON, is what its manifest has beside."""
     table = encoded(tuple(targets), tuple[SavedTarget, ...])
-    return packed({"runtime": runtime_identity(), "targets": table}, blobs)
+    return packed({**(more or {}), "runtime": runtime_identity(), "targets": table}, blobs)
 
 
 def targets_of(file: SavedFile) -> tuple[SavedTarget, ...]:

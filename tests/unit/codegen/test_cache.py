@@ -373,11 +373,11 @@ def test_files_are_not_looked_through_each_time_one_is_stored(
 ):
     looks = 0
 
-    def counted(folder: int, max_bytes: int) -> None:
+    def counted(folder: int, suffix: str, max_bytes: int) -> None:
         nonlocal looks
         looks += 1
 
-    monkeypatch.setattr("anyshape.codegen.cache._evict", counted)
+    monkeypatch.setattr("anyshape.codegen.cache.keep_within", counted)
     for key in keys(300):
         cache.store(key, CODE)
     assert looks <= 1

@@ -1,4 +1,4 @@
-"""ONNX's element types as ours, and the names that onnxruntime has for them."""
+"""ONNX's element types as ours."""
 
 from __future__ import annotations
 
@@ -32,13 +32,6 @@ DTYPES: dict[int, DType] = {
 """By the number that a model has for them."""
 
 CODES: dict[DType, int] = {dtype: code for code, dtype in DTYPES.items()}
-
-RUNTIME_NAMES: dict[DType, str] = {
-    f32: "float", f64: "double", f16: "float16", bf16: "bfloat16", i8: "int8", i16: "int16",
-    i32: "int32", i64: "int64", u8: "uint8", u16: "uint16", u32: "uint32", u64: "uint64",
-    bool_: "bool",
-}  # fmt: skip
-"""As in `tensor(float)`."""
 
 
 def dtype_of_code(code: int, place: str) -> DType:

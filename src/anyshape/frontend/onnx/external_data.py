@@ -8,9 +8,11 @@ folder, and no such data. Files are mapped, so that what is never read is never 
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -20,6 +22,13 @@ from anyshape.base.errors import InvalidModelError
 from anyshape.ir.types import Array
 
 KEYS = frozenset({"location", "offset", "length", "checksum"})
+
+
+@dataclass(frozen=True)
+class _Nameless:
+    """Stands for a tensor in messages."""
+
+    name: str = ""
 
 
 class ExternalFiles:
@@ -44,6 +53,16 @@ class ExternalFiles:
             where = f"bytes {offset}..{offset + length} of '{given.get('location')}'"
             raise self._refused(tensor, f"is {where}, which has {len(content)}")
         return np.frombuffer(content, np.uint8, length, offset)
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The files that were opened, as the model names them."""
+        return tuple(self._maps)
+
+    def sha256(self, location: str) -> str:
+        """Of a whole file; one that may not be read is refused as for any tensor."""
+        content = self._content(_Nameless(), location)
+        return hashlib.sha256(content).hexdigest()
 
     def _number(self, tensor: Any, given: dict[str, str], key: str, default: int) -> int:
         text = given.get(key)

@@ -32,13 +32,22 @@ class ModelFile:
 
 def read_model(source: Source) -> ModelFile:
     """Reads a model. What is no model is refused; nothing of it is followed yet."""
+    if isinstance(source, onnx.ModelProto):
+        return _checked(source, source.graph.name or "the model", None)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
-        proto, name, folder = _parsed(_content(path), str(path)), str(path), path.parent
-    elif isinstance(source, onnx.ModelProto):
-        proto, name, folder = source, source.graph.name or "the model", None
-    else:
-        proto, name, folder = _parsed(bytes(source), "the model"), "the model", None
+        return model_of_bytes(_content(path), str(path), path.parent)
+    return model_of_bytes(bytes(source))
+
+
+def model_of_bytes(
+    content: bytes, name: str = "the model", folder: Path | None = None
+) -> ModelFile:
+    """The same of what a file holds; `folder` is where data beside it may be."""
+    return _checked(_parsed(content, name), name, folder)
+
+
+def _checked(proto: Any, name: str, folder: Path | None) -> ModelFile:
     if not proto.HasField("graph"):
         raise InvalidModelError(name, "has no graph", "pass a whole ONNX model")
     return ModelFile(proto, name, ExternalFiles(folder, name), _opsets(proto, name))

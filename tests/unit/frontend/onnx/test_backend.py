@@ -13,7 +13,7 @@ from onnx.backend.test import BackendTest
 from tests.unit.frontend.onnx.models import add_model
 
 import anyshape as ash
-import anyshape.api.onnx_backend as backend
+import anyshape.session.onnx_backend as backend
 
 
 def reference() -> Any:

@@ -57,6 +57,13 @@ def test_all_unknown_ops_are_named_at_once() -> None:
     assert raised.value.parts == {"Nope": ("a", "b"), "d::Other": ("z",)}
 
 
+@pytest.mark.parametrize("repeats", [[], [2, 2]])
+def test_repeats_of_other_axes_than_there_are(repeats: list[int]) -> None:
+    constant = tensor("r", np.array(repeats, np.int64))
+    tiled = model([node("Tile", ["x", "r"], ["z"])], [X], [Z], [constant])
+    refused(tiled, f"Tile -> z repeats {len(repeats)} axes of a tensor of rank 1")
+
+
 def test_names_that_are_no_text() -> None:
     content = model([node("Relu", ["x"], ["other"])], [X], [value("other", None)])
     damaged = content.SerializeToString().replace(b"other", b"oth\xffr")

@@ -12,8 +12,8 @@ import pytest
 from tests.unit.frontend.onnx.models import I64, add_model, model, node, tensor, value
 
 import anyshape as ash
-from anyshape.api import session_errors as errors
 from anyshape.base.warnings import SessionOptionsWarning, SplitAxesWarning
+from anyshape.session import errors
 
 Array = Any
 

@@ -11,9 +11,9 @@ import pytest
 from tests.unit.frontend.onnx.models import add_model, model, node, tensor, value
 
 import anyshape as ash
-from anyshape.api import session_errors as errors
 from anyshape.base.errors import SizeNameError
 from anyshape.base.warnings import SplitAxesWarning
+from anyshape.session import errors
 
 RNG = np.random.default_rng(0)
 

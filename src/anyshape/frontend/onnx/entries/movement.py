@@ -111,7 +111,10 @@ def transpose(call: Call, x: Tensor, *, perm: tuple[int, ...] | None = None) -> 
 
 @entry("Tile", since=6)
 def tile(call: Call, x: Tensor, repeats: Tensor) -> Tensor:
-    return assemble.tile(x, sizes_of(repeats))
+    times = sizes_of(repeats)
+    if len(times) != x.ndim:
+        raise call.invalid(f"repeats {len(times)} axes of a tensor of rank {x.ndim}")
+    return assemble.tile(x, times)
 
 
 @entry("DepthToSpace")

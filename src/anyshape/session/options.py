@@ -9,11 +9,14 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from anyshape.api.session_errors import InvalidArgument
 from anyshape.base.warnings import SessionOptionsWarning
 from anyshape.runtime.limits import Cancellation
+from anyshape.session.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from anyshape.execute import CompileKeywords
 
 
 class GraphOptimizationLevel(IntEnum):
@@ -37,7 +40,8 @@ class ExecutionMode(IntEnum):
 class SessionOptions:
     """See the module. `intra_op_num_threads`, `use_deterministic_compute` and free dimensions are
     applied; so is the entry `anyshape.strict_names`, "1" for one size for each name of a size, and
-    `anyshape.strict`, "1" for no op on the host, and `anyshape.executor`, as in `compile`."""
+    `anyshape.strict`, "1" for no op on the host, `anyshape.executor`, as in `compile`, and
+    `anyshape.session_cache`, "0" for a model that is neither kept on disk nor looked for there."""
 
     intra_op_num_threads: int = 0
     inter_op_num_threads: int = 0
@@ -77,6 +81,24 @@ class SessionOptions:
         denoted = {d.dim_param: known[d.denotation] for d in dims if d.denotation in known}
         return {**denoted, **self.free_dimensions}
 
+    @property
+    def strict_names(self) -> bool:
+        return self.config.get("anyshape.strict_names") == "1"
+
+    @property
+    def cached(self) -> bool:
+        return self.config.get("anyshape.session_cache", "1") == "1"
+
+    def keywords(self) -> CompileKeywords:
+        """What a model is compiled with."""
+        executor: Any = self.config.get("anyshape.executor", "native")
+        return {
+            "executor": executor,
+            "threads": self.intra_op_num_threads,
+            "deterministic": self.use_deterministic_compute,
+            "strict": self.config.get("anyshape.strict") == "1",
+        }
+
     def add_session_config_entry(self, key: str, value: str) -> None:
         self.config[key] = value
 
@@ -90,7 +112,14 @@ class SessionOptions:
         return [*names, *(key for key in self.config if key not in CONFIG)]
 
 
-CONFIG = frozenset({"anyshape.strict_names", "anyshape.strict", "anyshape.executor"})
+CONFIG = frozenset(
+    {
+        "anyshape.strict_names",
+        "anyshape.strict",
+        "anyshape.executor",
+        "anyshape.session_cache",
+    }
+)
 
 _IDLE = (
     "graph_optimization_level", "execution_mode", "inter_op_num_threads",

@@ -1,6 +1,6 @@
 """anyshape as a backend of ONNX's own interface, which its test suite runs against.
 
-import anyshape.api.onnx_backend as backend
+import anyshape.session.onnx_backend as backend
 backend.prepare(model).run([x, y])
 """
 
@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
-from anyshape.api.session import InferenceSession
-from anyshape.api.session_options import SessionOptions
+from anyshape.session.inference_session import InferenceSession
+from anyshape.session.options import SessionOptions
 
 
 class PreparedModel(BackendRep):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anyshape.api.session_errors import InvalidArgument, while_running
 from anyshape.ir.types import dtype_of
+from anyshape.session.errors import InvalidArgument, while_running
+from anyshape.session.type_names import RUNTIME_NAMES
 
 _FIX = "Please fix either the inputs/outputs or the model."
 
@@ -41,7 +42,23 @@ class ModelMetadata:
 class SessionInfos:
     """Inputs, outputs and metadata of a model."""
 
-    def __init__(self, file: Any, sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        inputs: Sequence[NodeArg],
+        outputs: Sequence[NodeArg],
+        overridable: Sequence[NodeArg],
+        metadata: ModelMetadata,
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.overridable = tuple(overridable)
+        self.metadata = metadata
+        self.overridable_names = frozenset(each.name for each in self.overridable)
+        self.output_numbers = {each.name: n for n, each in enumerate(self.outputs)}
+        self._by_name = {each.name: each for each in (*self.inputs, *self.overridable)}
+
+    @staticmethod
+    def of(file: Any, sizes: Mapping[str, int]) -> SessionInfos:
         """`sizes` are numbers for names."""
         from anyshape.frontend.onnx.input_shapes import (  # noqa: PLC0415  onnx is optional
             input_infos,
@@ -49,15 +66,10 @@ class SessionInfos:
         )
 
         proto = file.proto
-        self.overridable_names = frozenset(overridable_names(file))
+        overridable = frozenset(overridable_names(file))
         taken = {each.name for each in input_infos(file)}
         declared = [(each.name, _node_arg(each, sizes)) for each in proto.graph.input]
-        self.inputs = tuple(arg for name, arg in declared if name in taken)
-        self.overridable = tuple(arg for name, arg in declared if name in self.overridable_names)
-        self.outputs = tuple(_node_arg(each, sizes) for each in proto.graph.output)
-        self.output_numbers = {each.name: n for n, each in enumerate(self.outputs)}
-        self._by_name = {each.name: each for each in (*self.inputs, *self.overridable)}
-        self.metadata = ModelMetadata(
+        metadata = ModelMetadata(
             {each.key: each.value for each in proto.metadata_props},
             proto.doc_string,
             proto.domain,
@@ -65,6 +77,12 @@ class SessionInfos:
             proto.graph.name,
             proto.producer_name,
             proto.model_version,
+        )
+        return SessionInfos(
+            [arg for name, arg in declared if name in taken],
+            [_node_arg(each, sizes) for each in proto.graph.output],
+            [arg for name, arg in declared if name in overridable],
+            metadata,
         )
 
     def is_tensor(self, name: str) -> bool:
@@ -118,8 +136,6 @@ def _check_type(name: str, array: Any, wanted: str) -> None:
 
 def tensor_type(array: Any) -> str:
     """`tensor(float)`."""
-    from anyshape.frontend.onnx.dtypes import RUNTIME_NAMES  # noqa: PLC0415  onnx is optional
-
     return f"tensor({RUNTIME_NAMES[dtype_of(array, 'input')]})"
 
 
@@ -140,7 +156,7 @@ def _node_arg(value: Any, known: Mapping[str, int]) -> NodeArg:
 
 def _type_name(type_: Any) -> str:
     """`tensor(float)`, `seq(tensor(float))`, `optional(…)`."""
-    from anyshape.frontend.onnx.dtypes import DTYPES, RUNTIME_NAMES  # noqa: PLC0415
+    from anyshape.frontend.onnx.dtypes import DTYPES  # noqa: PLC0415
 
     kind = type_.WhichOneof("value")
     if kind == "sequence_type":

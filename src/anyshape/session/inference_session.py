@@ -11,23 +11,29 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from anyshape.api.session_errors import (
+from anyshape.base.not_pickled import NotPickled
+from anyshape.frontend.builder.arrays import as_array, is_array
+from anyshape.session.cached import cache_entry
+from anyshape.session.errors import (
     Fail,
     InvalidArgument,
     while_loading,
     while_running,
 )
-from anyshape.api.session_infos import ModelMetadata, NodeArg, SessionInfos
-from anyshape.api.session_options import RunOptions, SessionOptions, warn_of
-from anyshape.api.session_profile import SessionProfile
-from anyshape.api.session_values import IOBinding, OrtValue
-from anyshape.base.not_pickled import NotPickled
-from anyshape.execute import CompileKeywords, Executable
-from anyshape.frontend.builder.arrays import as_array, is_array
+from anyshape.session.infos import ModelMetadata, NodeArg, SessionInfos
+from anyshape.session.model import SessionModel
+from anyshape.session.options import RunOptions, SessionOptions, warn_of
+from anyshape.session.profile import SessionProfile
+from anyshape.session.program import Programs
+from anyshape.session.values import IOBinding, OrtValue
+
+if TYPE_CHECKING:
+    from anyshape.execute import Executable
+    from anyshape.loaded import LoadedExecutable
 
 PROVIDERS = ["CPUExecutionProvider"]
 Callback = Callable[[Any, Any, str], None]
@@ -53,30 +59,26 @@ class InferenceSession(NotPickled):
             self._profile = SessionProfile(self._options.profile_file_prefix)
             weakref.finalize(self, self._profile.end)
         with while_loading():
-            from anyshape.api.onnx_programs import OnnxPrograms  # noqa: PLC0415  onnx is optional
-            from anyshape.frontend.onnx.importer import Naming  # noqa: PLC0415
-            from anyshape.frontend.onnx.model_file import read_model  # noqa: PLC0415
-
             with self._profiled("model_loading"):
-                file = read_model(path_or_bytes)
-            sizes = self._options.free_sizes(file)
-            self._infos = SessionInfos(file, sizes)
-            strict = self._options.config.get("anyshape.strict_names") == "1"
-            naming = Naming(sizes=sizes, strict=strict)
+                model = SessionModel(path_or_bytes)
             with self._profiled("session_initialization"):
-                chosen = self._keywords()
-                self._programs = OnnxPrograms(file, naming, chosen, lenient=not strict)
+                self._infos, self._programs = self._loaded(model) or self._compiled(model)
         self._background: ThreadPoolExecutor | None = None
 
-    def _keywords(self) -> CompileKeywords:
-        options = self._options
-        executor: Any = options.config.get("anyshape.executor", "native")
-        return {
-            "executor": executor,
-            "threads": options.intra_op_num_threads,
-            "deterministic": options.use_deterministic_compute,
-            "strict": options.config.get("anyshape.strict") == "1",
-        }
+    def _loaded(self, model: SessionModel) -> tuple[SessionInfos, Programs] | None:
+        """From the cache, if the model was compiled before. Steps of such a program cannot be
+        timed one by one, so a profile needs one that was compiled here."""
+        self._entry = None if self._profile is not None else cache_entry(model, self._options)
+        return None if self._entry is None else self._entry.loaded(stacklevel=4)
+
+    def _compiled(self, model: SessionModel) -> tuple[SessionInfos, Programs]:
+        from anyshape.session.programs import OnnxPrograms  # noqa: PLC0415  onnx is optional
+
+        infos = SessionInfos.of(model.file, self._options.free_sizes(model.file))
+        programs = OnnxPrograms.of(model, self._options)
+        if self._entry is not None and programs.only is not None:
+            self._entry.keep(infos, programs.only, programs.split)
+        return infos, programs
 
     # --- calls --------------------------------------------------------------------------------
 
@@ -100,7 +102,10 @@ class InferenceSession(NotPickled):
         return outputs if wanted is None else [outputs[number] for number in wanted]
 
     def _results(
-        self, executable: Executable, arrays: tuple[Any, ...], run_options: RunOptions | None
+        self,
+        executable: Executable | LoadedExecutable,
+        arrays: tuple[Any, ...],
+        run_options: RunOptions | None,
     ) -> Sequence[Any]:
         if self._profile is not None and self._profile.is_open:
             return self._profile.run(executable, arrays)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from anyshape.api.session_errors import InvalidArgument
-from anyshape.api.session_infos import SessionInfos, tensor_type, tensor_type_code
+from anyshape.session.errors import InvalidArgument
+from anyshape.session.infos import SessionInfos, tensor_type, tensor_type_code
 
 
 class OrtValue:

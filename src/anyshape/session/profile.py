@@ -14,10 +14,13 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from time import perf_counter_ns, time_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anyshape.base.fork_lock import fork_lock
-from anyshape.execute import Executable
+
+if TYPE_CHECKING:
+    from anyshape.execute import Executable
+    from anyshape.loaded import LoadedExecutable
 
 MOST_EVENTS = 1_000_000
 """As many as onnxruntime keeps; what happens later is not written."""
@@ -43,7 +46,9 @@ class SessionProfile:
         finally:
             self._add(category, name, started, perf_counter_ns() - started, {})
 
-    def run(self, executable: Executable, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def run(
+        self, executable: Executable | LoadedExecutable, arrays: Sequence[Any]
+    ) -> tuple[Any, ...]:
         """The results of a call, with an event for each of its steps."""
         steps = executable.steps(*arrays)
         while True:

@@ -10,56 +10,24 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any, cast
-
-import numpy as np
+from dataclasses import replace
+from typing import Any
 
 from anyshape.base.errors import ShapeError
 from anyshape.base.fork_lock import call_lock
-from anyshape.base.warnings import SplitAxesWarning
-from anyshape.execute import CompileKeywords, Executable, compile_graph
+from anyshape.execute import CompileKeywords, compile_graph
 from anyshape.frontend.onnx.importer import Naming, OnnxModel, StaticInputNamesError, import_model
-from anyshape.frontend.onnx.input_shapes import Form
 from anyshape.frontend.onnx.model_file import ModelFile
 from anyshape.frontend.onnx.size_names import all_names, apart_for, in_words_of_names
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.types import Array
+from anyshape.session.model import SessionModel
+from anyshape.session.options import SessionOptions
+from anyshape.session.program import Key, OnnxProgram, SplitNames, form_of, is_array, key_of
 
 MOST_PROGRAMS = 64
 MOST_ROUNDS = 4
 """Contradictions after each of which names are taken apart; then all of them are."""
-
-Key = tuple[tuple[str, tuple[Any, ...]], ...]
-
-
-@dataclass(frozen=True)
-class OnnxProgram:
-    """An Executable, and which inputs it takes, in order."""
-
-    executable: Executable
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    lengths: tuple[int | None, ...]
-
-    def arguments(self, feeds: Mapping[str, Any]) -> tuple[Array, ...]:
-        """The arrays that the Executable takes: elements of sequences have names of their own."""
-        flat = {
-            f"{name}[{n}]": each
-            for name, given in feeds.items()
-            if not _is_array(given)
-            for n, each in enumerate(given or ())
-        }
-        return tuple(feeds[name] if name in feeds else flat[name] for name in self.inputs)
-
-    def outcome(self, results: Sequence[Array]) -> list[Any]:
-        """The outputs of the model, of which some are sequences or None."""
-        rest = iter(results)
-        return [
-            next(rest) if length is None else None if length < 0 else list(islice(rest, length))
-            for length in self.lengths
-        ]
 
 
 class OnnxPrograms:
@@ -78,6 +46,7 @@ class OnnxPrograms:
         self.file = file
         self.static: tuple[str, ...] = ()
         self.made = 0  # programs
+        self.split: SplitNames | None = None
         self._naming = naming
         self._chosen = chosen
         self._lenient = lenient
@@ -89,6 +58,23 @@ class OnnxPrograms:
             self._only = self._compiled({})
         except StaticInputNamesError as error:
             self.static, self._only = error.names, None
+
+    @staticmethod
+    def of(
+        model: SessionModel,
+        options: SessionOptions,
+        overridden: frozenset[str] = frozenset(),
+        apart: frozenset[str] = frozenset(),
+    ) -> OnnxPrograms:
+        """As a session's options ask for. Names that are known to be contradicted are `apart`."""
+        strict, sizes = options.strict_names, options.free_sizes(model.file)
+        naming = Naming(sizes=sizes, strict=strict, overridden=overridden, apart=apart)
+        return OnnxPrograms(model.file, naming, options.keywords(), lenient=not strict)
+
+    @property
+    def only(self) -> OnnxProgram | None:
+        """The program of all calls, if there is one."""
+        return self._only
 
     def program(self, feeds: Mapping[str, Any]) -> OnnxProgram:
         """The one for these inputs."""
@@ -110,7 +96,7 @@ class OnnxPrograms:
         with self._one_by_one:
             while True:
                 given = {name: feeds.get(name) for name in self.static}
-                key = _key(given)
+                key = key_of(given)
                 if key in self._programs:
                     self._programs.move_to_end(key)
                     return self._programs[key]
@@ -123,8 +109,8 @@ class OnnxPrograms:
                     self._programs.popitem(last=False)
 
     def _compiled(self, given: Mapping[str, Any]) -> OnnxProgram:
-        values: dict[str, Array] = {n: x.copy() for n, x in given.items() if _is_array(x)}
-        forms = {n: _form(x) for n, x in given.items() if n not in values}
+        values: dict[str, Array] = {n: x.copy() for n, x in given.items() if is_array(x)}
+        forms = {n: form_of(x) for n, x in given.items() if n not in values}
         model = self._imported(replace(self._naming, values=values, forms=forms))
         executable = compile_graph(model.model.program.graph, **self._chosen)
         self.made += 1
@@ -152,26 +138,5 @@ class OnnxPrograms:
         """Warns of names that were taken apart, which later programs take for granted."""
         if problems:
             self._naming = replace(self._naming, apart=apart)
-            warning = SplitAxesWarning(self.file.name, sorted(apart), str(problems[0]))
-            warnings.warn(warning, stacklevel=5)
-
-
-def _form(given: Any) -> Form:
-    """Of a sequence (a list), of a tensor in an optional (a tuple of it), or of an empty one."""
-    if isinstance(given, tuple):
-        return cast(tuple[Array], given)[0].ndim
-    return None if given is None else tuple(each.ndim for each in given)
-
-
-def _key(values: Mapping[str, Any]) -> Key:
-    return tuple((name, _shown(given)) for name, given in sorted(values.items()))
-
-
-def _shown(given: Any) -> tuple[Any, ...]:
-    if not _is_array(given):
-        return (_form(given),)
-    return str(given.dtype), given.shape, given.tobytes()
-
-
-def _is_array(given: Any) -> bool:
-    return isinstance(given, np.ndarray)
+            self.split = SplitNames(self.file.name, tuple(sorted(apart)), str(problems[0]))
+            warnings.warn(self.split.warning(), stacklevel=8)  # of whoever makes the session
