@@ -208,3 +208,14 @@ def test_bounds(text: str, known: list[str], bounds: tuple[int | None, int | Non
 )
 def test_normal_forms(text: str, known: list[str], simplest: str) -> None:
     assert prover(known).normalize(parse_dim(text)) is Dim.of(simplest)
+
+
+def test_who_states_the_same_shares_what_was_decided() -> None:
+    known = ["n: 1..64", "n % 8 == 0", "m <= n"]
+    first, second = prover(known), prover(known)
+    question = parse_predicate("m <= 64")
+    assert first.decider(question.symbols) is second.decider(question.symbols)
+    assert first.proves(question) is Answer.TRUE
+    assert second.decider(question.symbols).steps(question) > 0  # without having been asked
+    other = prover(["n: 1..65", *known[1:]])
+    assert other.decider(question.symbols) is not first.decider(question.symbols)

@@ -30,6 +30,10 @@ _MAX_MORE_ROWS = 40
 
 _MAX_STEPS = 48
 _MAX_DEPTH = 10
+_FEW_ROWS = 3
+"""Tried first: where a row leads away, a short proof would not be found before the steps are up."""
+
+FEW_ROWS_STEPS = 500
 _FEW_FACTORS = 4
 """A monomial with more of them has too many divisors to try each."""
 
@@ -59,6 +63,9 @@ class Certificates:
         effort = effort or Effort()
         own = (*_definitions(dim, self._system, set()), *_lower_bounds(dim, self._system))
         rows = _opened_up(self._system, self._rows, own, effort)
+        with effort.part(FEW_ROWS_STEPS) as part:
+            if _Search(self._system, rows, part).proves(dim, _FEW_ROWS):
+                return True
         return _Search(self._system, rows, effort).proves(dim, _MAX_DEPTH)
 
 

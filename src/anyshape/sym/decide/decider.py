@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
 from anyshape.base.errors import DimTooLargeError
 from anyshape.base.lazy import lazy_property
 from anyshape.sym.axis import Axis
 from anyshape.sym.decide.answer import Answer
-from anyshape.sym.decide.certificate import Certificates
+from anyshape.sym.decide.certificate import FEW_ROWS_STEPS, Certificates
 from anyshape.sym.decide.effort import Effort
 from anyshape.sym.decide.equalities import Contradiction
 from anyshape.sym.decide.interval import Interval
@@ -44,7 +45,7 @@ from anyshape.sym.predicate import (
 from anyshape.sym.symbol import Symbol
 from anyshape.sym.terms import factors_of
 
-CERTIFICATE_STEPS = 1_500
+CERTIFICATE_STEPS = 1_500 + FEW_ROWS_STEPS
 NORMALIZE_STEPS = 2_000
 REFUTE_STEPS = 8_000
 """For each attempt of one question."""
@@ -269,6 +270,15 @@ class Decider:
             return Answer.TRUE
         remainder = (dim % divisor).constant
         return None if remainder is None else Answer.of(remainder == 0)
+
+
+@lru_cache(maxsize=1024)
+def shared_decider(
+    axes: tuple[Axis, ...], facts: tuple[Predicate, ...], origin: Decider | None = None
+) -> Decider:
+    """The same one for the same statements, with its answers, as long as it is among the last that
+    were asked for: kernels of a model differ less than their number suggests."""
+    return Decider(axes, facts, origin)
 
 
 def structural(predicate: Predicate) -> Answer | None:

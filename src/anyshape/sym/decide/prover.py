@@ -15,7 +15,7 @@ from typing import TypeVar
 from anyshape.base.lazy import lazy_property
 from anyshape.sym.axis import Axis
 from anyshape.sym.decide.answer import Answer
-from anyshape.sym.decide.decider import Decider, structural
+from anyshape.sym.decide.decider import Decider, shared_decider, structural
 from anyshape.sym.decide.renamed import NOT_RENAMED, Names, names_in, own_form, own_statements
 from anyshape.sym.decide.statements import Log, Statement, symbols_of
 from anyshape.sym.dim import Dim
@@ -146,7 +146,8 @@ class Prover:
         names, form = own_form(statements)
         if form not in self._alike:
             _make_room(self._alike)
-            self._alike[form] = Decider(*own_statements(form))
+            axes, facts = own_statements(form)
+            self._alike[form] = shared_decider(tuple(axes), tuple(facts))
         return self._alike[form], names
 
     @property
@@ -162,9 +163,9 @@ class Prover:
 
     def _decider_of(self, numbers: Iterable[int], before: Decider | None = None) -> Decider:
         statements = [self._log.statements[number] for number in numbers]
-        axes = [statement for statement in statements if isinstance(statement, Axis)]
-        facts = [statement for statement in statements if not isinstance(statement, Axis)]
-        return Decider(axes, facts, before)
+        axes = tuple(statement for statement in statements if isinstance(statement, Axis))
+        facts = tuple(statement for statement in statements if not isinstance(statement, Axis))
+        return shared_decider(axes, facts, before)
 
 
 def _make_room(known: dict[_Key, _Value]) -> None:
