@@ -60,6 +60,7 @@ from anyshape.plan.schedule import schedule
 from anyshape.runtime import machine
 from anyshape.runtime.code import load_code
 from anyshape.runtime.options import RunOptions
+from anyshape.sym.decide.decider import shared_decider
 
 EXECUTORS: Final[Mapping[ExecutorName, Capabilities]] = {
     capabilities.executor: capabilities for capabilities in (NATIVE, STEPWISE, REFERENCE)
@@ -83,8 +84,11 @@ def compile_graph(
     choices = CompileOptions.of(**chosen)
     options = checked_options(options)
     line = nullcontext(progress) if progress else ProgressLine.of(graph.name, options)
-    with young_garbage(), line as shown:
-        executable = _compiled(graph, options, choices, shown, target)
+    try:
+        with young_garbage(), line as shown:
+            executable = _compiled(graph, options, choices, shown, target)
+    finally:
+        shared_decider.cache_clear()  # what kernels of one graph share goes with it
     executable.again = lambda other: compile_graph(graph, options, target=other, **chosen)
     return executable
 

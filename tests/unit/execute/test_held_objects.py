@@ -7,6 +7,7 @@ import numpy as np
 
 import anyshape as ash
 from anyshape.ir.node import Node
+from anyshape.sym.decide.decider import shared_decider
 from anyshape.sym.dim import Dim
 from anyshape.sym.monomial import monomial_key
 from anyshape.sym.symbol import Symbol
@@ -30,6 +31,7 @@ def compile_and_drop(number: int) -> None:
 def held() -> Counter[str]:
     """Objects of ours that are alive, by class, and the sizes of the tables of interned values."""
     monomial_key.cache_clear()  # remembers a bounded number of monomials, and so their symbols
+    shared_decider.cache_clear()  # a bounded number, too: of those that `explain` asked
     gc.collect()
     ours = (type(o) for o in gc.get_objects() if str(type(o).__module__).startswith("anyshape"))
     found = Counter(f"{kind.__module__}.{kind.__qualname__}" for kind in ours)
