@@ -31,7 +31,7 @@ def with_base_sizes(region: Region, facts: Facts) -> tuple[Region, Facts, Bases]
     symbols = {symbol: Symbol(f"?base{n:04}") for n, symbol in enumerate(offsets)}
     values = {symbol: Dim.of(symbols[symbol]) - offset for symbol, offset in offsets.items()}
     counted = substitute_region(region, values)
-    numbers = _largest_number(counted)
+    numbers = largest_number(counted)
     about = facts.within(region.symbols)
     axes = (_counted_axis(about.axis(s), symbols[s], k, numbers) for s, k in offsets.items())
     others = (axis for axis in about.axes if axis.symbol not in offsets)
@@ -63,10 +63,10 @@ def _counted_axis(axis: Axis, symbol: Symbol, offset: int, numbers: int) -> Axis
         if hi is None or hi + offset >= 0
     ]
     lo, hi = ranges[0][0], ranges[-1][1]
-    return Axis(symbol.name, ranges=[_rounded((lo, hi), numbers)] if len(ranges) == 1 else ranges)
+    return Axis(symbol.name, ranges=[rounded((lo, hi), numbers)] if len(ranges) == 1 else ranges)
 
 
-def _rounded(range_: Range, exact: int) -> Range:
+def rounded(range_: Range, exact: int) -> Range:
     """A range that contains it: ends above `exact` are powers of two."""
     lo, hi = range_
     if lo > exact:
@@ -82,7 +82,7 @@ def _multiple(axis: Axis, value: Dim) -> Fact | None:
     return Fact(Divisible(value, Dim.of(axis.multiple_of)), Origin.USER)
 
 
-def _largest_number(region: Region) -> int:
+def largest_number(region: Region) -> int:
     """A power of two far above every number in the dims of a region."""
     numbers = [1]
 

@@ -15,6 +15,7 @@ from anyshape.ir.types import TensorType
 from anyshape.lower.base_sizes import with_base_sizes
 from anyshape.lower.concat_sizes import lengths_of_slices, with_sizes_of_concats
 from anyshape.lower.parts import sizes_of_parts, with_sizes_of_parts
+from anyshape.lower.quotient_sizes import with_quotient_sizes
 from anyshape.lower.slice_bounds import sizes_of_bounds, with_sizes_of_bounds
 from anyshape.sym import Axis, Dim, Facts, Symbol
 
@@ -31,6 +32,7 @@ class Renamed:
 
 def in_own_sizes(region: Region, facts: Facts) -> Renamed:
     """The region under names of its own. `facts` hold around it."""
+    region, facts, quotients = with_quotient_sizes(region, facts)
     region, facts, bases = with_base_sizes(region, facts)
     own_sizes = sizes_of_parts(region)
     if own_sizes:
@@ -50,7 +52,7 @@ def in_own_sizes(region: Region, facts: Facts) -> Renamed:
     own_axes = tuple(Axis(str(names[symbol])) for symbol in own_sizes if symbol in names)
     known = replace(known, axes=(*known.axes, *own_axes))
     own_dims = (own_sizes.get(symbol, Dim.of(symbol)) for symbol in symbols)
-    dims = tuple(dim.substitute(bases) for dim in own_dims)
+    dims = tuple(dim.substitute(bases).substitute(quotients) for dim in own_dims)
     return Renamed(substitute_region(region, names), known, sizes, dims)
 
 

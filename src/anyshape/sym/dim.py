@@ -296,9 +296,12 @@ class Dim:
     def evaluate(self, binding: Mapping[Symbol, int]) -> int:
         """The integer that the dim has under `binding`; DimError where it has none."""
         total = 0
-        for monomial, coefficient in self.terms:
-            values = (evaluated(factor, binding) ** power for factor, power in monomial)
-            total += coefficient * prod(values)
+        for monomial, term in self.terms:  # no generators: provers evaluate dims by the thousand
+            for factor, power in monomial:
+                size = binding.get(factor) if isinstance(factor, Symbol) else None
+                value = evaluated(factor, binding) if size is None else size
+                term *= value if power == 1 else value**power  # noqa: PLW2901
+            total += term
         return total
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from math import isinf
 from random import Random
 
@@ -53,6 +54,7 @@ class Witnesses:
         for row in system.nonnegative:
             for symbol in row.symbols:
                 self._rows.setdefault(symbol, []).append(row)
+        self._lines = older._lines if older else dict[tuple[Dim, Symbol], _Line | None]()
         self._found = self._surviving(older) if older else []
         # Where even fewer facts had no witness, a long search is wasted.
         attempts = _ATTEMPTS if older is None or older._found else _FEW
@@ -120,13 +122,20 @@ class Witnesses:
         """The sizes that known inequalities allow, given the values of other symbols."""
         lo, hi = self._system.symbol_range(symbol)
         for row in self._rows.get(symbol, ()):
-            if all(other in values or other is symbol for other in row.symbols):
-                slope, rest = _line(row, symbol, values)
+            line = self._line(row, symbol)
+            if line is not None and all(other in values for other in line.others):
+                slope, rest = line.slope.evaluate(values), line.rest.evaluate(values)
                 if slope > 0:
                     lo = max(lo, -(rest // slope))
                 elif slope < 0:
                     hi = min(hi, rest // -slope)
         return Interval(lo, max(lo, hi))
+
+    def _line(self, row: Dim, symbol: Symbol) -> _Line | None:
+        key = row, symbol
+        if key not in self._lines:
+            self._lines[key] = _Line.of(row, symbol)
+        return self._lines[key]
 
     def _satisfies(self, sizes: Binding, predicates: Sequence[Predicate]) -> bool:
         try:
@@ -147,15 +156,24 @@ def _in_order(axes: Sequence[Axis], predicates: Sequence[Predicate]) -> list[Sym
     return list(found)
 
 
-def _line(row: Dim, symbol: Symbol, values: Binding) -> tuple[int, int]:
-    """(slope, rest) of a row that is linear in a symbol; the slope is 0 where it is not."""
-    factors = [item for monomial, _ in row.terms for item in monomial]
-    if any(symbol in f.symbols for f, _ in factors if not isinstance(f, Symbol)) or any(
-        power > 1 for f, power in factors if f is symbol
-    ):
-        return 0, 0
-    at_zero, at_one = (row.evaluate({**values, symbol: size}) for size in (0, 1))
-    return at_one - at_zero, at_zero
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A row that is linear in a symbol: `slope * symbol + rest`."""
+
+    slope: Dim
+    rest: Dim
+    others: frozenset[Symbol]
+
+    @staticmethod
+    def of(row: Dim, symbol: Symbol) -> _Line | None:
+        factors = [item for monomial, _ in row.terms for item in monomial]
+        if any(symbol in f.symbols for f, _ in factors if not isinstance(f, Symbol)):
+            return None
+        if any(power > 1 for f, power in factors if f is symbol):
+            return None
+        rest = row.substitute({symbol: 0})
+        slope = row.substitute({symbol: 1}) - rest
+        return _Line(slope, rest, row.symbols - {symbol})
 
 
 def _completed(witness: Binding, symbols: Iterable[Symbol], seed: int) -> Binding:
