@@ -216,12 +216,14 @@ class _Square:
         """A vector of rows of one column: none of them, if the source has no such column."""
         element = self.element
         step = b.mul(places.right, number(column))
+        mask = None
+        if masked:
+            # Where nothing is read, the address is one that exists all the same: a load without
+            # lanes from a page that is not mapped takes microseconds to find out that it may.
+            exists = b.icmp_signed("<", number(column), extent.columns)
+            step = b.select(exists, step, number(0))
+            mask = first_lanes(b, element.lanes, b.select(exists, extent.rows, number(0)))
         address = element_address(b, places.source, memory_type(element.source), step)
-        if not masked:
-            return element.converted(b, _load(b, element, address, None))
-        exists = b.icmp_signed("<", number(column), extent.columns)
-        count = b.select(exists, extent.rows, number(0))
-        mask = first_lanes(b, element.lanes, count)
         return element.converted(b, _load(b, element, address, mask))
 
 
