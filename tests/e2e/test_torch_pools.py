@@ -37,6 +37,14 @@ POOLS: dict[str, Callable[[Any], Any]] = {
     "windows": lambda x: x.unfold(2, 3, 2).unfold(3, 2, 1),
 }
 
+EDGES: dict[str, Callable[[Any], Any]] = {
+    "max": POOLS["max"],
+    "max, every place": POOLS["max, every place"],
+    "average": POOLS["average"],
+    "average without padding": POOLS["average without padding"],
+}
+"""Padded pools, of which rows may be edges throughout."""
+
 RESIZES: dict[str, Callable[[Any], Any]] = {
     "nearest, twice": lambda x: fn.interpolate(x, scale_factor=2.0),
     "nearest, by a half more": lambda x: fn.interpolate(x, scale_factor=1.5),
@@ -89,6 +97,23 @@ def test_images_of_any_size_are_as_in_eager_mode(name: str) -> None:
         compare(fast(x), function(x))
         turned = x.transpose(2, 3).contiguous().transpose(2, 3)
         compare(fast(turned), function(x))
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_rows_that_are_all_edges(name: str) -> None:
+    fast = compiled(EDGES[name])
+    for width in (1, 2, 3, 4, 31, 32, 33, 34, 65, 130):
+        for height in (1, 2, 5):
+            x = torch.randn(1, 4, height, width)
+            compare(fast(x), EDGES[name](x))
+
+
+@pytest.mark.parametrize("name", ["nearest, twice", "bilinear, twice", "bicubic"])
+def test_resized_rows_of_every_width(name: str) -> None:
+    fast = compiled(RESIZES[name])
+    for width in (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 200):
+        x = torch.randn(1, 4, 3, width)
+        compare(fast(x), RESIZES[name](x))
 
 
 def test_a_pool_is_one_kernel() -> None:

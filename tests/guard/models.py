@@ -355,6 +355,23 @@ def drafting(q: ash.bf16["a", 2, 3, 8], k: ash.bf16["a", 1, "t", 8], v: ash.bf16
     return ash.attention(q, k, v, causal="bottom_right")
 
 
+@ash.jit
+def pools(x: ash.f32["a", "b", "c"]):
+    largest = ash.max_pool(x, (3, 3), 2, 1)
+    return largest, ash.avg_pool(x, (3, 3), 2, 1), ash.max_pool(x, (3,), 1, 1)
+
+
+@ash.jit
+def resized(x: ash.f32["a", "b"]):
+    """Twice as wide, between neighbours."""
+    width = x.shape[1]
+    place = ash.maximum(ash.arange(2 * width).astype(ash.f32) * 0.5 - 0.25, 0.0)
+    first = ash.floor(place).astype(ash.i64)
+    second = ash.minimum(first + 1, width - 1)
+    share = place - ash.floor(place)
+    return ash.take(x, first, 1) * (1 - share) + ash.take(x, second, 1) * share
+
+
 def of(*models: ash.Jitted[..., Any] | str) -> Callable[[], tuple[Graph, ...]]:
     """Graphs of functions, or from text: made by whoever runs them."""
     return lambda: tuple(parse(m) if isinstance(m, str) else m.graph for m in models)
@@ -377,6 +394,7 @@ FAMILIES = {
     "convolution": of(conv_padded, conv_in_place, conv_strided),
     "other convolutions": of(conv_grouped, conv_dynamic, conv_half, conv_volume),
     "depthwise": of(conv_depthwise, conv_depthwise_in_place, conv_depthwise_half),
+    "images": of(pools, resized),
     "attention": of(attention, causal, masked, segments),
     "few queries": of(decoding, drafting),
     **dtypes.FAMILIES,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from anyshape.api.compile_errors import check_kinds, no_model
 from anyshape.api.compile_model import compile_model
 from anyshape.api.compiled_module import CompiledModule
-from anyshape.api.graph_calls import donated_names, refuse_updates
+from anyshape.api.graph_calls import channels_last_names, donated_names, refuse_updates
 from anyshape.api.host_ops import report_host_ops
 from anyshape.api.jit import Jitted
 from anyshape.api.ragged_module import MASK, RaggedModule, ragged_module
@@ -161,6 +161,9 @@ def compile(
       is room, and the past is not copied: pass each call the present of the one before. A donated
       array must not be used after the call. Only memory is saved, never a result changed: where an
       array cannot be written (read-only, with gaps, overlapping another input), it is copied.
+    - `channels_last`: inputs that calls have in memory with channels last, as torch's memory format
+      of that name; tensors of the example that lie so are, without being named. Convolutions read
+      them where they are. Calls that have them in another order are right, too, and copy.
     - `without`: passes that are left out, by the names that `explain()` has for them, to see what
       one is worth or where an error comes from. Results stay what they are, but for rounding.
     - `likely`: sizes that calls are expected to have, by axis, the most frequent first; they take
@@ -226,7 +229,8 @@ def compile(
                 refuse_updates(model)
                 donate = ()  # an input that the model writes into is written after the call
             with giving_up(source, model) if consume else nullcontext():
-                keywords: CompileKeywords = {**chosen, "donate": donate}
+                lying = channels_last_names(model, choices.channels_last, args, kwargs or {})
+                keywords: CompileKeywords = {**chosen, "donate": donate, "channels_last": lying}
                 executable = compile_model(model, options, keywords, progress)
             return CompiledModule(executable, model)
     raise no_model(source)

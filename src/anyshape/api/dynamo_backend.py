@@ -54,7 +54,7 @@ class BackendOptions:
         if mode not in (None, "default"):
             raise OptionError("mode", str(mode), "None or 'default'")
         chosen = dict(given or {})
-        names = CompileKeywords.__annotations__.keys() - {"donate"}  # its graphs name their inputs
+        names = CompileKeywords.__annotations__.keys() - {"donate", "channels_last"}  # of inputs
         known = (*sorted(names), "fallback", "where")
         for name in chosen.keys() - known:
             raise OptionError("options", name, f"one of {', '.join(known)}")

@@ -136,6 +136,36 @@ def donated_names(model: ImportedModel, names: Sequence[str]) -> tuple[str, ...]
     return tuple(name for name, source in named if _is_donated(source, model, names))
 
 
+def channels_last_names(
+    model: ImportedModel, names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """The inputs of the graph whose channels lie last in memory: tensors in arguments of these
+    names, and those that did in the call that the model was captured by."""
+    paths, program = model.signature.paths, model.program
+    for name in names:
+        if not any(_is_within(path, name) for path in paths):
+            known = ", ".join(model.signature.names)
+            raise OptionError("channels_last", name, f"an argument: {known}")
+    leaves = model.signature.flatten(args, kwargs) if args or kwargs else [None] * len(paths)
+    return tuple(
+        name
+        for name, source in zip(program.graph.inputs, program.sources, strict=True)
+        if isinstance(source, UserInput)
+        and (
+            any(_is_within(paths[source.leaf], name) for name in names)
+            or _lies_channels_last(leaves[source.leaf])
+        )
+    )
+
+
+def _lies_channels_last(leaf: Any) -> bool:
+    if not is_torch(leaf) or leaf.ndim not in (4, 5) or leaf.is_contiguous():
+        return False
+    torch = modules["torch"]
+    form = torch.channels_last if leaf.ndim == 4 else torch.channels_last_3d
+    return leaf.is_contiguous(memory_format=form)
+
+
 def _is_donated(source: Source, model: ImportedModel, names: Sequence[str]) -> bool:
     match source:
         case UserInput(leaf):

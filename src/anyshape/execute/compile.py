@@ -28,7 +28,7 @@ from anyshape.execute.caching_executor import refuse_effects, with_result_cache
 from anyshape.execute.calibrate import CompileGraph, machine_costs
 from anyshape.execute.capabilities import Capabilities
 from anyshape.execute.compile_options import CompileKeywords, CompileOptions, ExecutorName
-from anyshape.execute.donation import binding_plan, donated_inputs
+from anyshape.execute.donation import binding_plan, donated_inputs, inputs_lying
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import Executor
 from anyshape.execute.host import HostExecutor, refuse_host_nodes
@@ -109,7 +109,8 @@ def _compiled(
     progress.say("passes")
     padded, masked = _with_masks(graph, choices.strict)
     if padded is not None:
-        executor, passed = _passed(padded.graph, options, choices, frozenset(), progress, target)
+        common = options, choices, frozenset[int](), progress, target
+        executor, passed = _passed(padded.graph, *common, is_padded=True)
         executor = _remembering(graph, PaddingExecutor(executor, padded), choices)
         taken = entry_plan(graph), tensor_inputs(graph)
         return Executable(
@@ -140,11 +141,14 @@ def _passed(
     donated: frozenset[int],
     progress: ProgressLine,
     target: Target | None,
+    *,
+    is_padded: bool = False,
 ) -> tuple[Executor, Passed]:
     """Passes, and what runs the graph that they leave."""
     passes = pipeline((*options.without, *choices.without))
     observe, compute = DebugPrinter(options.debug).passed, _of_constants(options, choices)
-    passed = run_passes(graph, passes, donated, observe=observe, compute=compute)
+    lying = {} if is_padded else inputs_lying(graph, choices.channels_last)
+    passed = run_passes(graph, passes, donated, observe=observe, compute=compute, lying=lying)
     if choices.strict:
         refuse_host_nodes(passed.graph)
     programs = ProgramCompiler.of(options, choices, _donation(passed), progress, target)

@@ -29,6 +29,7 @@ class CompileKeywords(TypedDict, total=False):
     memory_limit: int | str | None
     result_cache: int | str | ResultCache | None
     donate: Sequence[str]
+    channels_last: Sequence[str]
     without: Sequence[str]
     likely: Mapping[str, Sequence[int]] | None
 
@@ -46,6 +47,7 @@ class CompileOptions:
     memory_limit: int | None = None
     result_cache: int | ResultCache | None = None
     donate: Sequence[str] = ()
+    channels_last: Sequence[str] = ()
     without: Sequence[str] = ()
     likely: Mapping[str, Sequence[int]] | None = None
 
@@ -74,6 +76,7 @@ class CompileOptions:
             if value is not None and not isinstance(value, ResultCache):
                 check_count(name, value, "a number of bytes")
         _check_names("donate", self.donate, "inputs")
+        _check_names("channels_last", self.channels_last, "inputs")
         _check_names("without", self.without, "passes")
         if self.likely is not None and not isinstance(cast(object, self.likely), Mapping):
             raise OptionError("likely", repr(self.likely), "a dict of sizes: {'seq': [128, 256]}")

@@ -122,11 +122,16 @@ class Lowering:
             return self.cast(self.let(Load(self.given[value], index)), value.tensor.dtype)
         if node.op is not PARAM:
             return rule_of(node)(self, node, index, conditions)
-        buffer = self.buffers[param_index(node)]
-        load = Load(buffer, index)
-        return self.let(
-            Guard(conditions, load, Literal.of(0, buffer.dtype)) if conditions else load
-        )
+        load = self.load(value, index)
+        return self.let(Guard(conditions, load, Literal.of(0, load.dtype)) if conditions else load)
+
+    def is_loaded(self, value: Value) -> bool:
+        """Whether it is a parameter, whose elements are in memory as they are."""
+        return value.node.op is PARAM and value not in self.given
+
+    def load(self, param: Value, index: Index) -> Load:
+        """An element of a parameter, without a name and without a test."""
+        return Load(self.buffers[param_index(param.node)], index)
 
     def apply(self, op: str, args: Sequence[Scalar], dtype: DType) -> Scalar:
         return self.let(Apply(op, tuple(args), dtype))

@@ -156,10 +156,12 @@ def pad(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scal
         )
         for test in _inside(i, size, before, after)
     )
-    value = low.at(x, source, (*conditions, *inside))
     if not inside:
-        return value
-    return low.let(Guard(inside, value, low.at(fill, (), conditions)))
+        return low.at(x, source, conditions)
+    around = low.at(fill, (), conditions)
+    if not conditions and low.is_loaded(x):  # one test, for the load and for what is around it
+        return low.let(Guard(inside, low.load(x, source), around))
+    return low.let(Guard(inside, low.at(x, source, (*conditions, *inside)), around))
 
 
 def _inside(i: Dim, size: Dim, before: Dim, after: Dim) -> list[LessEqual]:

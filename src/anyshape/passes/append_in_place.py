@@ -12,7 +12,7 @@ runtime sees at each call whether there is room (docs/design/0014).
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anyshape.ir.attrs import NO_ATTRS
@@ -98,15 +98,22 @@ class GrowingAxesFirst:
             why = f"'{graph.inputs[growth.input]}' grows along axis {growth.axis}"
             place = graph.locations.of(node)
             ctx.decisions.record(Decision(self.name, True, why, node, place))
-        reordered = rebuild_graph(_Reorder(growths), _declared_in_memory(graph, growths))
-        return Canonicalize().run(reordered, ctx)  # transposes meet and cancel
+        return reordered(graph, {growth.input: growth.order for growth in growths}, ctx, growths)
 
 
-def _declared_in_memory(graph: Graph, growths: Sequence[Growth]) -> Graph:
+def reordered(
+    graph: Graph, orders: Mapping[int, Order], ctx: PassContext, growths: tuple[Growth, ...] = ()
+) -> Graph:
+    """The graph with inputs in other orders, and results that continue them."""
+    named = {graph.inputs[number]: order for number, order in orders.items()}
+    moved = rebuild_graph(_Reorder(orders, growths), _declared_in_memory(graph, named))
+    return Canonicalize().run(moved, ctx)  # transposes meet and cancel
+
+
+def _declared_in_memory(graph: Graph, orders: Mapping[str, Order]) -> Graph:
     """What callers know of the inputs, in the orders that these get."""
     if graph.declared is None:
         return graph
-    orders = {graph.inputs[growth.input]: growth.order for growth in growths}
     inputs = tuple(
         (name, type_.with_shape(tuple(type_.shape[axis] for axis in orders[name])))
         if name in orders
@@ -131,8 +138,8 @@ def _donation(
 class _Reorder(Rebuilder):
     """Inside the graph everything stays in the caller's order, behind transposes."""
 
-    def __init__(self, growths: tuple[Growth, ...]) -> None:
-        self.of_input = {growth.input: growth for growth in growths}
+    def __init__(self, orders: Mapping[int, Order], growths: tuple[Growth, ...]) -> None:
+        self.orders = orders
         self.of_result = {growth.result: growth for growth in growths}
         self.inside = False
 
@@ -157,15 +164,15 @@ class _Reorder(Rebuilder):
         return builder.region([results.get(value, values[value]) for value in region.results])
 
     def _param(self, index: int, type_: Type, builder: Builder) -> Value:
-        growth = self.of_input.get(index)
-        if growth is None or not isinstance(type_, TensorType):
+        order = self.orders.get(index)
+        if order is None or not isinstance(type_, TensorType):
             return builder.param(type_)
-        shape = tuple(type_.shape[axis] for axis in growth.order)
+        shape = tuple(type_.shape[axis] for axis in order)
         return builder.param(replace(type_, shape=shape))
 
     def _as_given(self, param: Value, attrs: ParamAttrs, builder: Builder) -> Value:
-        growth = self.of_input.get(attrs.index)
-        return param if growth is None else _transposed(param, _inverse(growth.order), builder)
+        order = self.orders.get(attrs.index)
+        return param if order is None else _transposed(param, _inverse(order), builder)
 
     def _grown(
         self, node: Node, values: dict[Value, Value], given: list[Value], builder: Builder
@@ -208,7 +215,9 @@ class _ReorderInLoops(Rebuilder):
             grown, why = growth.result.node, f"the loop carries what grows along axis {growth.axis}"
             place = builder.locations.of(grown)
             self.ctx.decisions.record(Decision(self.name, True, why, grown, place))
-        regions = [_Reorder(growths).region(r, builder.nested(r.facts)) for r in (condition, body)]
+        regions = [
+            _Reorder(orders, growths).region(r, builder.nested(r.facts)) for r in (condition, body)
+        ]
         operands = [
             _transposed(value, orders[i], builder) if i in orders else value
             for i, value in enumerate(node.operands)

@@ -1,7 +1,8 @@
 """What callers give up, and how arrays lie in memory because of it.
 
 An *order* lists the axes of an array as they lie in memory, outermost first: axis i of the compiled
-graph is axis order[i] of the caller's array. Only arrays that grow in place have one.
+graph is axis order[i] of the caller's array. Arrays that grow in place have one, and images that
+callers have with channels last.
 """
 
 from __future__ import annotations

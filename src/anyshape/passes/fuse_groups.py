@@ -41,7 +41,8 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision, DecisionLog, Refusal
-from anyshape.ops.known import CONCAT, DOT, IOTA, SLICE
+from anyshape.ir.types import TensorType
+from anyshape.ops.known import CONCAT, DOT, GATHER, IOTA, SLICE
 from anyshape.ops.movement import SliceAttrs, TransposeAttrs
 from anyshape.passes.dot_prologue import objection_to_prologue
 from anyshape.passes.native_forms import has_kernel, is_alias, is_alone, is_loop, is_map
@@ -65,6 +66,10 @@ the sizes of the parts before it."""
 
 FEWEST_COLUMNS = 16
 """Of a view that several kernels read: shorter runs of memory are better copied once."""
+
+
+FEW_STEPS = 6
+"""Between a float and the place that is made of it: a cast, an offset, and two clamps."""
 
 
 @dataclass(eq=False)
@@ -251,7 +256,15 @@ class Grouping:
         costly = node.op.has(Trait.ELEMENTWISE) and not node.op.is_cheap
         if costly and self._is_repeated(node, group) and not self._is_made_once(node):
             return Refusal("it would be computed again for each use")
+        if any(self._are_places(node, user) for user in self.users[node]):
+            return Refusal("places are computed once, not for each row that is read at them")
         return None
+
+    def _are_places(self, node: Node, user: Node) -> bool:
+        """Whether a gather reads more than one row at coordinates that the node makes places of:
+        what casts between floats and indices takes longer than reading does."""
+        is_index = user.op is GATHER and user.operands[1].node is node
+        return is_index and _is_of_coordinates(node) and self._is_expanded(node, user)
 
     def _has_same_rows(self, node: Node, group: Group) -> bool:
         """Whether a value that is made of reductions is used by a kernel for the same rows."""
@@ -289,6 +302,21 @@ class Grouping:
         """Whether a user has more elements."""
         sizes = user.result().tensor.size, node.result().tensor.size
         return self.scope.proves(Equal(*sizes)) is not Answer.TRUE
+
+
+def _is_of_coordinates(node: Node) -> bool:
+    """Whether integers are made of floats by elementwise ops, in a few steps."""
+    reached = [node]
+    for _ in range(FEW_STEPS):
+        ints = [n for n in reached if n.op.has(Trait.ELEMENTWISE) and not _is_float(n)]
+        reached = list({value.node: None for n in ints for value in n.operands})
+        if any(_is_float(n) for n in reached):
+            return True
+    return False
+
+
+def _is_float(node: Node) -> bool:
+    return isinstance(node.types[0], TensorType) and node.types[0].dtype.is_float
 
 
 def _keeps_columns(node: Node) -> bool:

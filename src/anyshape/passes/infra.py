@@ -6,7 +6,7 @@ reasons for what it did, and for what it refused, in the context.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,7 +17,7 @@ from anyshape.ir.rewrite import Decision, DecisionLog
 from anyshape.ir.types import Array
 from anyshape.ir.verify import verify as verify_graph
 from anyshape.ir.verify import verify_facts_kept
-from anyshape.passes.donation import NOTHING_DONATED, Donation
+from anyshape.passes.donation import NOTHING_DONATED, Donation, Order
 
 Compute = Callable[[Graph], tuple[Array, ...]]
 """Computes a graph without inputs: by its kernels, or by the interpreter."""
@@ -28,10 +28,12 @@ class PassContext:
     """What passes share while they run: the record of decisions, and what callers give up.
 
     A pass that lays out an array in another order than its caller's says so in the donation.
+    `lying` are the inputs that callers are expected to have in memory in another order already.
     """
 
     decisions: DecisionLog = field(default_factory=DecisionLog)
     donation: Donation = NOTHING_DONATED
+    lying: Mapping[int, Order] = field(default_factory=dict[int, Order])
     compute: Compute = evaluate
 
 
@@ -89,14 +91,15 @@ def run_passes(
     verify: bool = False,
     observe: Observer | None = None,
     compute: Compute = evaluate,
+    lying: Mapping[int, Order] | None = None,
 ) -> Passed:
-    """Runs `passes` in order; `donated` are positions of inputs.
+    """Runs `passes` in order; `donated` are positions of inputs, and so are the keys of `lying`.
 
     With `verify`, each result is checked, no fact may be lost, and the maker is named. `observe` is
     told of every pass, with the graph that it leaves. `compute` is what work on constants is done
     by.
     """
-    ctx = PassContext(donation=Donation(donated), compute=compute)
+    ctx = PassContext(donation=Donation(donated), lying=lying or {}, compute=compute)
     reports: list[PassReport] = []
     for step in passes:
         graph, report = _run_one(graph, step, ctx, verify)

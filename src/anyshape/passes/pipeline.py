@@ -11,6 +11,7 @@ from typing import Final
 
 from anyshape.base.errors import OptionError
 from anyshape.passes.append_in_place import Append, GrowingAxesFirst
+from anyshape.passes.caller_orders import CallerOrders
 from anyshape.passes.canonicalize import Canonicalize
 from anyshape.passes.causal_masks import CausalMasks
 from anyshape.passes.channels_last import ChannelsLast
@@ -90,6 +91,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     Narrowing(),  # slices meet products and attention in their final form
     Fold(),  # parts of constants, which are all that is left of some
     GrowingAxesFirst(),  # before kernels: what it transposes is what they read
+    CallerOrders(),  # behind what else may order inputs, and where transposes have their final form
     Append(),  # before fusion: what is appended becomes a kernel's own result
     SiblingProducts(),  # behind those that make fewer rows of some, or a place for others
     RefineRegions(),  # behind canonicalization, which sees no difference between equal sizes

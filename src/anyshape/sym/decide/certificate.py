@@ -22,7 +22,7 @@ from anyshape.sym.decide.equalities import tightened
 from anyshape.sym.decide.system import System
 from anyshape.sym.dim import Dim
 from anyshape.sym.factor import CompoundFactor, FloorDiv, Max, Min
-from anyshape.sym.monomial import Monomial, divide, divisors
+from anyshape.sym.monomial import ONE, Monomial, divide, divisors
 
 _MAX_ROWS = 120
 _MAX_MORE_ROWS = 40
@@ -74,7 +74,7 @@ class _Search:
 
     def __init__(self, system: System, rows: Iterable[Dim], effort: Effort) -> None:
         self._system = system
-        self._rows = list(rows)
+        self._rows = _strongest(rows)
         self._effort = effort
         self._steps = _MAX_STEPS
         self._with_lead: dict[Monomial, list[tuple[int, int, int]]] = {}
@@ -140,6 +140,18 @@ def _opened_up(
             rows[row] = None
             waiting += [*_opened(row, system), *_definitions(row, system, defined)]
     return rows
+
+
+def _strongest(rows: Iterable[Dim]) -> list[Dim]:
+    """Rows without those that others imply: `n - 2*i - 2 >= 0` says `n - 2*i - 1 >= 0`, which would
+    lead the search astray."""
+    found: dict[tuple[tuple[Monomial, int], ...], Dim] = {}
+    for row in rows:
+        rest = tuple(term for term in row.terms if term[0])
+        known = found.get(rest)
+        if known is None or row.coefficient(ONE) < known.coefficient(ONE):
+            found[rest] = row
+    return list(found.values())
 
 
 def _covers(dim: Dim, part: Dim) -> bool:

@@ -238,6 +238,23 @@ def test_gathers(dtype: DType, index: DType):
         expect(examples.embedding_kernel(dtype, index), [rows, table, out], [4, width, 11])
 
 
+@pytest.mark.parametrize("dtype", [f32, i32, f64], ids=str)
+@pytest.mark.parametrize("spread", ["twice", "every second", "backwards", "one far away"])
+def test_gathers_of_neighbours(dtype: DType, spread: str):
+    """Lanes within a window are read as vectors, and never past the end of the table."""
+    for length in (1, 15, 16, 31, 32, 33, 47, 64, 65, 100):
+        ids = np.sort(np.arange(2 * length) // 2)
+        if spread == "every second":
+            ids = np.arange(0, length, 2)
+        elif spread == "backwards":
+            ids = ids[::-1]
+        elif spread == "one far away":
+            ids[length] = 0
+        given = np.ascontiguousarray(np.stack([ids, ids]).astype(np.int64))
+        arrays = [given, values(dtype, length, special=False), np.zeros(given.shape, dtype.numpy)]
+        expect(examples.take_kernel(dtype, i64), arrays, [*given.shape, length])
+
+
 def test_gather_from_nothing_reads_nothing():
     ids, out = np.zeros((2, 20), np.int64), np.ones((2, 20), np.float32)
     found = run(examples.take_kernel(), [ids, np.zeros(0, np.float32), out], [2, 20, 0])

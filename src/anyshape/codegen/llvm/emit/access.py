@@ -5,7 +5,7 @@
     slope 1                        vector                        vector
     slope -1                       vector, lanes reversed        lane by lane
     slope 2                        two vectors, every other lane scatter
-    other, or not linear           gather                        scatter
+    other, or not linear           gather (`window_gather.py`)   scatter
 
 Under a mask nothing outside is touched: vectors use masked instructions; scalars, and vectors whose
 mask is uniform, go to a spare place on the stack instead.
@@ -26,9 +26,11 @@ from anyshape.codegen.llvm.emit.index import index_lanes, linear_in, scalar_inde
 from anyshape.codegen.llvm.emit.lanes import Lanes, Tile, part_of, uniform
 from anyshape.codegen.llvm.emit.scope import Scope, deepest
 from anyshape.codegen.llvm.emit.types import I1, memory_type, number, with_lanes
+from anyshape.codegen.llvm.emit.window_gather import has_windows, window_gather
 from anyshape.codegen.llvm.math.boundary import Builder, Type, Value, constant
 from anyshape.loop import Buffer, Store
-from anyshape.sym import Dim
+from anyshape.loop.printer import row_major
+from anyshape.sym import Dim, product
 
 
 class _Place(NamedTuple):
@@ -38,6 +40,7 @@ class _Place(NamedTuple):
     element: Type
     lanes: int
     scope: Scope  # where the access is written
+    fill: tuple[Value, Value] | None = None  # a test for all lanes, and what a load has without it
 
     @property
     def b(self) -> Builder:
@@ -76,6 +79,24 @@ def load(frame: Frame, buffer: Buffer, offset: Dim, mask: Lanes | None) -> Lanes
     return Lanes(tuple(from_memory(scope.b, buffer.dtype, part) for part in parts), False, scope)
 
 
+def load_or_fill(
+    frame: Frame, buffer: Buffer, offset: Dim, holds: Lanes, fill: Value, mask: Lanes | None
+) -> Lanes | None:
+    """The elements at `offset` if a test that is the same in all lanes holds, else `fill`: which of
+    the two is a choice of an address. None if it is not read by whole vectors."""
+    tile = frame.tile
+    if tile is None or not frame.scope.is_varying(offset) or (mask is not None and mask.uniform):
+        return None
+    read = _READS.get(_slope(frame, offset, tile))
+    if read is None:
+        return None
+    scope = deepest([_load_scope(frame, buffer, offset, mask), holds.scope], frame.scope)
+    fills = holds.scalar, fill
+    place = _Place(buffer, memory_type(buffer.dtype), tile.lanes, scope, fills)
+    parts = [read(frame, place, offset, mask, part) for part in range(tile.parts)]
+    return Lanes(tuple(from_memory(scope.b, buffer.dtype, part) for part in parts), False, scope)
+
+
 def _load_scope(frame: Frame, buffer: Buffer, offset: Dim, mask: Lanes | None) -> Scope:
     inside = frame.scope if buffer.name in frame.stored else frame.loads
     tested = [] if mask is None or mask is frame.mask else [mask.scope]
@@ -106,7 +127,7 @@ def _load_vector(
     frame: Frame, place: _Place, offset: Dim, mask: Lanes | None, part: int, back: int = 0
 ) -> Value:
     b = place.b
-    address = _vector_address(frame, place, offset, part, back)
+    address = _filled(frame, place, _vector_address(frame, place, offset, part, back), 1)
     if mask is None:
         return b.load(address, typ=place.vector, align=place.align)
     if mask.uniform:
@@ -124,9 +145,28 @@ def _load_reversed(
 
 
 def _gather(frame: Frame, place: _Place, offset: Dim, mask: Lanes | None, part: int) -> Value:
-    addresses = _addresses(frame, place, offset, part)
     lanes = _mask_part(frame, mask, part)
+    itemsize, shape = place.buffer.dtype.itemsize, place.buffer.shape
+    if (
+        has_windows(frame.unit.isa, itemsize, place.lanes)
+        and row_major(shape) == place.buffer.strides
+    ):
+        return _window(frame, place, offset, lanes, part)
+    addresses = _addresses(frame, place, offset, part)
     return intrinsics.gather(place.b, place.vector, addresses, place.align, lanes)
+
+
+def _window(frame: Frame, place: _Place, offset: Dim, mask: Value, part: int) -> Value:
+    """What is the same in all lanes is part of the address: loads of several rows at the same
+    columns have the same offsets."""
+    assert frame.tile is not None
+    scope = place.scope
+    terms = (Dim.of_terms({monomial: factor}) for monomial, factor in offset.terms)
+    start = sum((term for term in terms if not scope.is_varying(term)), Dim.of(0))
+    base = _row_start(frame, place, start)
+    offsets = part_of(index_lanes(scope, offset - start, frame.tile), frame.tile, part)
+    room = scalar_index(scope, product(place.buffer.shape) - start)
+    return window_gather(place.b, frame.unit.isa, place.vector, base, offsets, mask, room)
 
 
 def _load_every_other(
@@ -135,7 +175,7 @@ def _load_every_other(
     """From the first element to the last, and none behind it: the second vector begins where the
     first ends. Under a mask, elements between lanes are not touched."""
     b, lanes = place.b, place.lanes
-    address = _vector_address(frame, place, offset, part)
+    address = _filled(frame, place, _vector_address(frame, place, offset, part), 2)
     if mask is not None and mask.uniform:
         address = _safe(frame, place.scope, address, mask.scalar, 2 * lanes)
     behind = intrinsics.element_address(b, address, place.element, number(lanes - 1))
@@ -275,6 +315,17 @@ def _addresses(frame: Frame, place: _Place, offset: Dim, part: int) -> Value:
 def _safe(frame: Frame, scope: Scope, address: Value, test: Value, lanes: int | None) -> Value:
     """The address if the test holds, else a spare one."""
     return scope.b.select(test, address, frame.unit.spare(lanes))
+
+
+def _filled(frame: Frame, place: _Place, address: Value, vectors: int) -> Value:
+    """The address if the place's test holds, else one of vectors of what it is filled with."""
+    if place.fill is None:
+        return address
+    test, fill = place.fill
+    memo, key = frame.scope.outermost.memo, ("filled", str(fill), place.lanes, vectors)
+    if key not in memo:
+        memo[key] = frame.unit.filled(fill, vectors * place.lanes)
+    return place.b.select(test, address, memo[key])
 
 
 def _mask_part(frame: Frame, mask: Lanes | None, part: int) -> Value:

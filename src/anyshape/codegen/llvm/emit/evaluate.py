@@ -11,7 +11,7 @@ from anyshape.codegen.llvm.emit.frame import Conditions, Frame
 from anyshape.codegen.llvm.emit.index import index_lanes
 from anyshape.codegen.llvm.emit.lanes import Lanes, lift, uniform
 from anyshape.codegen.llvm.emit.table import generate
-from anyshape.codegen.llvm.emit.types import literal_value
+from anyshape.codegen.llvm.emit.types import literal_value, memory_type
 from anyshape.codegen.llvm.math.boundary import Builder, Value
 from anyshape.ir.types import DType
 from anyshape.loop import Apply, Guard, Literal, Load, Local, Number, Scalar
@@ -68,9 +68,24 @@ class Evaluator:
             return self._under(inside, mask)
         tile = self.frame.tile
         holds = all_hold(self.frame.scope, tile, tests)
+        filled = self._filled(inside, outside, holds, mask)
+        if filled is not None:
+            return filled
         within = self._under(inside, holds if mask is None else both(tile, mask, holds))
         values = (holds, within, self._under(outside, mask))
         return lift(tile, _select, *values)
+
+    def _filled(
+        self, inside: Scalar, outside: Scalar, holds: Lanes, mask: Lanes | None
+    ) -> Lanes | None:
+        """A load or a constant in all lanes, without a select of vectors."""
+        if not (isinstance(inside, Load) and isinstance(outside, Literal) and holds.uniform):
+            return None
+        buffer, fill = inside.buffer, literal_value(outside)
+        if memory_type(buffer.dtype) != fill.type:  # as it is in a register is not as in memory
+            return None
+        offset = buffer.offset(inside.index)
+        return access.load_or_fill(self.frame, buffer, offset, holds, fill, mask)
 
     def _open(self, conditions: Conditions) -> Sequence[Predicate] | None:
         """Conditions to be tested here; None if one is false throughout this loop."""

@@ -54,6 +54,13 @@ class Unit:
         """Memory that may be read and written instead of what must not be touched."""
         return self.reserve(ir.ArrayType(I64, lanes or 1))
 
+    def filled(self, element: Value, lanes: int) -> Value:
+        """Memory with so many elements that are all this constant."""
+        kind = ir.VectorType(element.type, lanes)
+        place = self.reserve(kind)
+        self.stack.store(ir.Constant(kind, [element] * lanes), place)
+        return place
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:

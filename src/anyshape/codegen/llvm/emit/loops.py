@@ -90,6 +90,8 @@ def _write_vectorised(frame: Frame, loop: For, write: Write) -> None:
     for segment in ranges:
         is_whole = len(ranges) == 1
         pieces = _Pieces(frame, loop, write, tile, segment, is_whole, totals, partial, cascade)
+        if segment.is_rare:
+            pieces = replace(pieces, tile=replace(tile, parts=1), cascade=Cascade(tile.lanes))
         pieces.write_all()
     cascade.collapse(frame.scope, loop.extent)
     for name, total in totals.items():

@@ -3,14 +3,19 @@
     out[j] = (a[j] if j < n0 else b[j - n0])        j in 0..n
 
 becomes a loop over 0..n0, where the condition is true, and one over n0..n, where it is false. It is
-done for conditions whose change comes at a computable point, if the facts order these points.
+done for conditions whose change comes at a computable point. Where the facts do not order these
+points, they are taken in the order that large sizes have, and tested: a row of one element, both
+ends of which are edges, goes through a loop of its own, which tests every condition.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 
+from anyshape.base.errors import DimError
 from anyshape.codegen.llvm.emit import walk
 from anyshape.codegen.llvm.emit.condition import still_open
 from anyshape.codegen.llvm.emit.index import linear_in, scalar_index
@@ -21,6 +26,7 @@ from anyshape.loop import For
 from anyshape.sym import Answer, Dim, Less, LessEqual, Predicate, Prover, Symbol, ceildiv
 
 MAX_POINTS = 3  # every point is another copy of the loop
+LARGE = 1 << 20  # as sizes are that a guess is for
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +45,36 @@ class Segment:
     start: Value
     stop: Value
     known: dict[Predicate, bool]
+    is_rare: bool = False  # sizes that have it are few: it is not worth much code
 
 
 def segments(scope: Scope, loop: For) -> list[Segment]:
     """Ranges that together are 0..extent, in order; written into the scope around the loop."""
     changes = _ordered_changes(scope, loop)
     points = list(dict.fromkeys(change.point for change in changes))
-    extent = scalar_index(scope, loop.extent)
-    bounds = [number(0), *(_clamped(scope, point, extent) for point in points), extent]
-    return [
+    whole = extent = scalar_index(scope, loop.extent)
+    values = [_clamped(scope, point, extent) for point in points]
+    ordered = _ordered(scope, points)
+    if ordered is not None:
+        values = [scope.b.select(ordered, value, number(0)) for value in values]
+        whole = scope.b.select(ordered, extent, number(0))
+    bounds = [number(0), *values, whole]
+    found = [
         Segment(bounds[i], bounds[i + 1], _known(changes, points, i))
         for i in range(len(bounds) - 1)
     ]
+    return found if ordered is None else [*found, Segment(whole, extent, {}, is_rare=True)]
+
+
+def _ordered(scope: Scope, points: Sequence[Dim]) -> Value | None:
+    """Whether all points are in order; None if the facts say so."""
+    found: Value | None = None
+    for first, second in pairwise(points):
+        if not _is_ordered(scope.prover, first, second):
+            sides = (scalar_index(scope, point) for point in (first, second))
+            test = scope.b.icmp_signed("<=", *sides)
+            found = test if found is None else scope.b.and_(found, test)
+    return found
 
 
 def _known(changes: Sequence[Change], points: list[Dim], segment: int) -> dict[Predicate, bool]:
@@ -94,11 +118,25 @@ def _is_known_before(scope: Scope, loop: For, point: Dim) -> bool:
 def _inserted(prover: Prover, kept: list[Change], new: Change) -> list[Change] | None:
     """The list with one more change at its place; None if that is unknown."""
     place = 0
-    while place < len(kept) and _is_ordered(prover, kept[place].point, new.point):
+    while place < len(kept) and _comes_first(prover, kept[place].point, new.point):
         place += 1
-    if all(_is_ordered(prover, new.point, later.point) for later in kept[place:]):
+    if all(_comes_first(prover, new.point, later.point) for later in kept[place:]):
         return [*kept[:place], new, *kept[place:]]
     return None
+
+
+def _comes_first(prover: Prover, first: Dim, second: Dim) -> bool:
+    """Whether a point is before another one, certainly or where sizes are large."""
+    return _is_ordered(prover, first, second) or _is_ordered_at(LARGE, first, second)
+
+
+def _is_ordered_at(size: int, first: Dim, second: Dim) -> bool:
+    """With all sizes alike. A difference that grows with them is what decides; without a value,
+    or equal, nothing is said."""
+    sizes = dict.fromkeys(first.symbols | second.symbols, size)
+    with suppress(DimError):
+        return first.evaluate(sizes) < second.evaluate(sizes)
+    return False
 
 
 def _is_ordered(prover: Prover, first: Dim, second: Dim) -> bool:
