@@ -2,7 +2,7 @@
 
 A file `*.ash` begins with the passes to run (`# RUN: canonicalize, fold`; `# RUN: print` for none),
 then has the input, a line of dashes, and the expected text. Before the passes, `donate past` means
-that the caller gives an input up. Behind the passes, `kernels avx2` means
+that the caller gives an input up, and `lying x` that it has one with channels last. Behind the passes, `kernels avx2` means
 the loops of all kernels and variants, as they are for that instruction set. A file that begins with
 several such lines has an expected text for each. Write the expected texts anew with
 
@@ -24,7 +24,7 @@ from tests.unit.plan.planning import scheduled
 
 from anyshape.cli.opt import by_name, passes_of
 from anyshape.codegen.llvm.isa import INSTRUCTION_SETS
-from anyshape.execute.donation import donated_inputs
+from anyshape.execute.donation import donated_inputs, inputs_lying
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.text.parser import parse
@@ -33,13 +33,14 @@ from anyshape.loop import Kernel
 from anyshape.loop.parser import parse_kernel
 from anyshape.loop.verify import verify_kernel
 from anyshape.passes import run_passes
+from anyshape.passes.infra import Passed
 from anyshape.plan.schedule import StepPlan
 from anyshape.sym import Fact
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.rglob("*.ash"))
 SEPARATOR = "-" * 80 + "\n"
-RUN, DONATE = "# RUN: ", "donate "
+RUN, DONATE, LYING = "# RUN: ", "donate ", "lying "
 UPDATE = bool(os.environ.get("ANYSHAPE_UPDATE_GOLDEN"))
 
 
@@ -64,11 +65,17 @@ def result_of(run_line: str, text: str) -> str:
     *names, last = [name.strip() for name in run_line.removeprefix(RUN).split(",")]
     command, _, isa = last.partition(" ")
     names += [] if command in ("print", "kernels") else [last]
-    given_up = [name.removeprefix(DONATE) for name in names if name.startswith(DONATE)]
-    steps = passes_of(", ".join(names[len(given_up) :]) or "print")
-    graph = read(text)
-    graph = run_passes(graph, steps, donated_inputs(graph, given_up), verify=True).graph
+    graph = passed(read(text), names, verify=True).graph
     return kernel_texts(graph, isa) if command == "kernels" else graph_text(graph)
+
+
+def passed(graph: Graph, names: list[str], *, verify: bool = False) -> Passed:
+    """The passes with these names, behind what is said of inputs."""
+    given_up = [name.removeprefix(DONATE) for name in names if name.startswith(DONATE)]
+    lying = [name.removeprefix(LYING) for name in names if name.startswith(LYING)]
+    steps = passes_of(", ".join(names[len(given_up) + len(lying) :]) or "print")
+    inputs = donated_inputs(graph, given_up)
+    return run_passes(graph, steps, inputs, verify=verify, lying=inputs_lying(graph, lying))
 
 
 def read(text: str) -> Graph:
@@ -127,9 +134,7 @@ def passes_with_effect(path: Path) -> set[str]:
     head, *_ = path.read_text().split(SEPARATOR)
     (line, *_), text = run_lines_and_input(head)
     names = line.removeprefix(RUN).strip().split(", ")
-    given_up = [name.removeprefix(DONATE) for name in names if name.startswith(DONATE)]
-    graph, steps = read(text), passes_of(", ".join(names[len(given_up) :]))
-    reports = run_passes(graph, steps, donated_inputs(graph, given_up)).reports
+    reports = passed(read(text), names).reports
     return {report.name for report in reports if report.changed}
 
 

@@ -83,8 +83,8 @@ class GrowingAxesFirst:
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
         if any(node.regions for node in graph.nodes()):
             loops = _ReorderInLoops(self.name, ctx)
-            reordered = rebuild_graph(loops, graph)
-            graph = Canonicalize().run(reordered, ctx) if loops.changed else graph
+            inside = rebuild_graph(loops, graph)
+            graph = Canonicalize().run(inside, ctx) if loops.changed else graph
         donated = ctx.donation.inputs
         if donated and not runs_whole(graph):
             ctx.donation = NOTHING_DONATED

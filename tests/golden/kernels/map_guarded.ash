@@ -10,9 +10,8 @@ graph padded(x: f32[n]) -> f32[n + 3] {
 kernel (n0; x0: f32[n0], y0: f32[n0 + 3] written) tasks t < (n0 + 2)//4096 + 1 {
   streams if (n0 + 3)//6291456
   for j < min(n0 - 4096*t + 3, 4096) vector {
-    v0 = if 0 <= j + 4096*t - 1 and j + 4096*t - 1 <= n0 - 1 then x0[j + 4096*t - 1] else f32 0.0
-    v1 = if 0 <= j + 4096*t - 1 and j + 4096*t - 1 <= n0 - 1 then v0 else f32 0.5
-    v2 = f32 exp(v1)
-    y0[j + 4096*t] = v2
+    v0 = if 0 <= j + 4096*t - 1 and j + 4096*t - 1 <= n0 - 1 then x0[j + 4096*t - 1] else f32 0.5
+    v1 = f32 exp(v0)
+    y0[j + 4096*t] = v1
   }
 }
