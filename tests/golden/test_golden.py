@@ -2,9 +2,10 @@
 
 A file `*.ash` begins with the passes to run (`# RUN: canonicalize, fold`; `# RUN: print` for none),
 then has the input, a line of dashes, and the expected text. Before the passes, `donate past` means
-that the caller gives an input up, and `lying x` that it has one with channels last. Behind the passes, `kernels avx2` means
-the loops of all kernels and variants, as they are for that instruction set. A file that begins with
-several such lines has an expected text for each. Write the expected texts anew with
+that the caller gives an input up, and `lying x` that it has one with channels last. Behind the
+passes, `kernels avx2` means the loops of all kernels and variants, as they are for that instruction
+set. A file that begins with several such lines has an expected text for each. Write the expected
+texts anew with
 
     ANYSHAPE_UPDATE_GOLDEN=1 pytest tests/golden
 

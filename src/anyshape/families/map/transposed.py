@@ -95,7 +95,7 @@ def _blocks(
         for tile, x in zip(tiles, turned, strict=True)
     )
     outer = [pair for pair in space.indices[:-1] if pair != row]
-    # Columns of the result are rows of what is read: a thread reads what it has most likely written.
+    # Columns of the result are rows of what is read: threads read what they most likely wrote.
     blocks = (STRIP, ceildiv(column[1], width)), (ROW_BLOCK, ceildiv(row[1], height))
     work = one_each((*outer, *blocks), (*copies, For(ROW, rows, (inner,))))
     return Work(work.tasks, work.body, tiles)
