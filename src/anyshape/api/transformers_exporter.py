@@ -66,6 +66,7 @@ class AnyshapeConfig(ExportConfigMixin):
     memory_limit: int | None = None
     result_cache: int | ResultCache | None = None
     donate: Sequence[str] = ()
+    channels_last: Sequence[str] = ()
     without: Sequence[str] = ()
     likely: Mapping[str, Sequence[int]] | None = None
     options: Options | None = None
