@@ -31,7 +31,8 @@ class Net(TorchModel):
 
     @property
     def signature(self) -> Mapping[str, Shape]:
-        return {"input": ("batch", 1, "samples") if self.is_sound else ("batch", 3, "h", "w")}
+        name = "x" if self.name in ("U-Net", "Conv-TasNet") else "input"  # as `forward` has it
+        return {name: ("batch", 1, "samples") if self.is_sound else ("batch", 3, "h", "w")}
 
     @property
     def example(self) -> Binding:
