@@ -154,15 +154,18 @@ def test_a_chain_is_cancelled_between_tiles() -> None:
     assert executable(x)[0].shape == x.shape
 
 
-def test_a_limit_that_only_a_chain_keeps() -> None:
+def test_a_limit_that_a_chain_keeps() -> None:
+    """Without the chain, the same call has to be made in parts."""
     on, off = ash.compile(LARGE), ash.compile(LARGE, without=["pipeline"])
     x = normal(20_000, 64)
     limit = on.specialize(rows=20_000).memory().arena + x.nbytes
-    assert_same_bits(on.run([x], memory_limit=limit)[0], off(x)[0])
-    with pytest.raises(MemoryLimitError):
-        on.run([x], memory_limit=limit - 1)
-    with pytest.raises(MemoryLimitError):
-        off.run([x], memory_limit=limit)
+    assert on.specialize(rows=20_000, memory_limit=limit).economy is None
+    assert off.specialize(rows=20_000, memory_limit=limit).economy is not None
+    whole = off(x)[0]
+    for executable in (on, off):
+        assert_same_bits(executable.run([x], memory_limit=limit)[0], whole)
+        with pytest.raises(MemoryLimitError):
+            executable.run([x], memory_limit=x.nbytes)
 
 
 # --- looking --------------------------------------------------------------------------------------
