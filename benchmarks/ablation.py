@@ -6,7 +6,8 @@ A ratio is the time without the pass, or of the spelling with compounds, over th
 as it is: above 1 the optimisation pays. Each turn calls both, so that what disturbs the machine
 disturbs both; the median of the turns' ratios stands with the interval that holds the true one in
 95 of 100 cases, from the ranks of the turns alone. In front of its ratios each workload has the
-number of its kernels, and of those that there would be without any of the passes.
+number of its kernels, and of those that there would be without any of the passes. A pass without
+which a workload is the same program has no row: there is nothing to measure.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.workloads.in_primitives import IN_PRIMITIVES, InPrimitives
+from benchmarks.workloads.layers_in_primitives import LAYERS
 
+WORKLOADS = (*IN_PRIMITIVES, *LAYERS)
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 LOSS = 0.97
 """A ratio whose interval ends below is a loss: the workload is quicker without the pass."""
@@ -90,15 +94,29 @@ def kernels_of(workload: InPrimitives, without: Sequence[str] = ()) -> int:
     return sum(node.op.name == "kernel" for node in graph.nodes())
 
 
-def rows_of(workload: InPrimitives, options: argparse.Namespace) -> Iterator[tuple[str, Ratio]]:
-    clock = CLOCKS[options.clock]
-    own = workload.compiled(workload.by_hand, threads=options.threads)
-    others = {
+def others_of(workload: InPrimitives, own: Any, options: argparse.Namespace) -> dict[str, Any]:
+    """What there is to compare with: a pass that the workload has no use for leaves nothing."""
+    found = {
         f"without {name}": workload.compiled(workload.by_hand, (name,), options.threads)
         for name in options.passes
     }
     if workload.compound is not None:
-        others["compounds"] = workload.compiled(workload.compound, threads=options.threads)
+        found["compounds"] = workload.compiled(workload.compound, threads=options.threads)
+    text = _text(own)
+    return {label: other for label, other in found.items() if _text(other) != text}
+
+
+def _text(compiled: Any) -> str:
+    """All that code and schedule are made of: what was decided behind the passes is in no graph."""
+    executable = compiled.executable
+    planned = (f"{d.rule} {d.why}" for d in executable.explain().planned if d.taken)
+    return "\n".join((executable.as_text(), *sorted(planned)))
+
+
+def rows_of(workload: InPrimitives, options: argparse.Namespace) -> Iterator[tuple[str, Ratio]]:
+    clock = CLOCKS[options.clock]
+    own = workload.compiled(workload.by_hand, threads=options.threads)
+    others = others_of(workload, own, options)
     for shape in workload.shapes:
         x = workload.inputs(shape)
         for label, other in others.items():
@@ -115,7 +133,7 @@ def main() -> int:
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     options = parser.parse_args()
     losses = 0
-    for workload in IN_PRIMITIVES:
+    for workload in WORKLOADS:
         if options.only.lower() in workload.name.lower():
             before, after = kernels_of(workload, options.passes), kernels_of(workload)
             print(f"{workload.name}: {before} -> {after} kernels", flush=True)

@@ -41,8 +41,19 @@ def mlp(batch: int, width: int, limit: float = 0.95, small: bool = False) -> Ent
     return Entry(f"{batch}×{width}", Mlp(width), {"batch": batch}, limit, small)
 
 
-def block(batch: int, seq: int, width: int, limit: float = 0.95, small: bool = False) -> Entry:
-    model = Encoder(layers=1, width=width, heads=4)
+def blocks(naive: bool) -> tuple[Entry, ...]:
+    return (
+        block(1, 16, 64, naive, 0.8, small=True),
+        block(4, 16, 64, naive, 0.8, small=True),
+        block(4, 64, 128, naive),
+        block(4, 128, 256, naive),
+    )
+
+
+def block(
+    batch: int, seq: int, width: int, naive: bool, limit: float = 0.95, small: bool = False
+) -> Entry:
+    model = Encoder(layers=1, width=width, heads=4, naive=naive)
     return Entry(f"{batch}×{seq}×{width}", model, {"batch": batch, "seq": seq}, limit, small)
 
 
@@ -55,12 +66,8 @@ TABLES = {
         mlp(32, 2048),
         mlp(128, 2048),
     ),
-    "transformer block, µs": (
-        block(1, 16, 64, 0.8, small=True),
-        block(4, 16, 64, 0.8, small=True),
-        block(4, 64, 128),
-        block(4, 128, 256),
-    ),
+    "transformer block, µs": blocks(naive=False),
+    "transformer block with naive attention, µs": blocks(naive=True),
 }
 
 

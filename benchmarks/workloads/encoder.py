@@ -19,9 +19,12 @@ EXPANSION = 4
 
 @dataclass(frozen=True)
 class Encoder(WrittenModel):
+    """`naive` attention is written as papers have it, with all scores in memory, as in ONNX."""
+
     layers: int
     width: int
     heads: int
+    naive: bool = False
 
     @property
     def signature(self) -> Mapping[str, Shape]:
@@ -61,7 +64,12 @@ class Encoder(WrittenModel):
             def heads(x: Any) -> Any:
                 return x.reshape(batch, seq, self.heads, self.head_width).transpose((0, 2, 1, 3))
 
-            context = ash.attention(*(heads(linear(x, name)) for name in "qkv"))
+            q, k, v = (heads(linear(x, name)) for name in "qkv")
+            if self.naive:
+                scores = q @ k.transpose((0, 1, 3, 2)) / self.head_width**0.5
+                context = ash.softmax(scores, axis=-1) @ v
+            else:
+                context = ash.attention(q, k, v)
             merged = context.transpose((0, 2, 1, 3)).reshape(batch, seq, self.width)
             x = x + linear(merged, "o")
             x = ash.layer_norm(x, weights[f"scale{n}"], weights[f"shift{n}"])
@@ -82,7 +90,11 @@ class Encoder(WrittenModel):
                 return x.unflatten(-1, (self.heads, self.head_width)).transpose(1, 2)
 
             q, k, v = (heads(linear(x, name)) for name in "qkv")
-            merged = nn.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+            if self.naive:
+                context = nn.softmax(q @ k.transpose(-2, -1) / self.head_width**0.5, dim=-1) @ v
+            else:
+                context = nn.scaled_dot_product_attention(q, k, v)
+            merged = context.transpose(1, 2).flatten(2)
             x, width = x + linear(merged, "o"), (self.width,)
             x = nn.layer_norm(x, width, weights[f"scale{n}"], weights[f"shift{n}"])
             x = x + linear(nn.gelu(linear(x, "up")), "down")

@@ -1,6 +1,6 @@
 """What people write without our compounds, and the same with them: workloads of `ablation.py`.
 
-A workload is a function of one array and its twin; others add theirs to `IN_PRIMITIVES`.
+A workload is a function of one array and its twin. Those of `layers_in_primitives.py` come behind.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class InPrimitives:
         return rng.normal(size=(*shape, self.width)).astype(np.float32)
 
 
-def _weights(*shape: int, number: int = 0) -> Array:
+def weights(*shape: int, number: int = 0) -> Array:
     """Those with other numbers are others: products with equal weights would be computed once."""
     rng = np.random.default_rng([number, *shape])
     return (rng.normal(size=shape) / math.sqrt(shape[0])).astype(np.float32)
@@ -70,15 +70,15 @@ def rms_norm(x: Any) -> Any:
 
 
 def swiglu(x: Any) -> Any:
-    gate, up = (_weights(256, 512, number=i) for i in range(2))
-    down = _weights(512, 256)
+    gate, up = (weights(256, 512, number=i) for i in range(2))
+    down = weights(512, 256)
     hidden = x @ gate
     return x + (hidden * ash.sigmoid(hidden) * (x @ up)) @ down
 
 
 def swiglu_of_compounds(x: Any) -> Any:
-    gate, up = (_weights(256, 512, number=i) for i in range(2))
-    down = _weights(512, 256)
+    gate, up = (weights(256, 512, number=i) for i in range(2))
+    down = weights(512, 256)
     return x + (ash.silu(x @ gate) * (x @ up)) @ down
 
 
@@ -91,23 +91,23 @@ def _heads(x: Any, heads: int = HEADS) -> Any:
 
 def nano_gpt(x: Any) -> Any:
     """A block as nanoGPT has it, without compounds: a mask of `-inf`, softmax and norms by hand."""
-    q, k, v = (_heads(layer_norm(x) @ _weights(WIDTH, WIDTH, number=i)) for i in range(3))
+    q, k, v = (_heads(layer_norm(x) @ weights(WIDTH, WIDTH, number=i)) for i in range(3))
     scores = q @ k.mT * (1 / math.sqrt(WIDTH // HEADS))
     row, column = (ash.arange("seq")[:, None], ash.arange("seq")[None, :])
     mixed = softmax(ash.where(column <= row, scores, -math.inf)) @ v
     flat = ash.transpose(mixed, (0, 2, 1, 3)).reshape(("batch", "seq", WIDTH))
-    x = x + flat @ _weights(WIDTH, WIDTH, number=3)
-    return x + ash.gelu(layer_norm(x) @ _weights(WIDTH, 4 * WIDTH)) @ _weights(4 * WIDTH, WIDTH)
+    x = x + flat @ weights(WIDTH, WIDTH, number=3)
+    return x + ash.gelu(layer_norm(x) @ weights(WIDTH, 4 * WIDTH)) @ weights(4 * WIDTH, WIDTH)
 
 
 def nano_gpt_of_compounds(x: Any) -> Any:
     normal = ash.layer_norm(x, axis=-1)
-    q, k, v = (_heads(normal @ _weights(WIDTH, WIDTH, number=i)) for i in range(3))
+    q, k, v = (_heads(normal @ weights(WIDTH, WIDTH, number=i)) for i in range(3))
     mixed = ash.attention(q, k, v, causal="top_left")
     flat = ash.transpose(mixed, (0, 2, 1, 3)).reshape(("batch", "seq", WIDTH))
-    x = x + flat @ _weights(WIDTH, WIDTH, number=3)
+    x = x + flat @ weights(WIDTH, WIDTH, number=3)
     normal = ash.layer_norm(x, axis=-1)
-    return x + ash.gelu(normal @ _weights(WIDTH, 4 * WIDTH)) @ _weights(4 * WIDTH, WIDTH)
+    return x + ash.gelu(normal @ weights(WIDTH, 4 * WIDTH)) @ weights(4 * WIDTH, WIDTH)
 
 
 def rotated(x: Any, cos: Any, sin: Any) -> Any:
@@ -121,7 +121,7 @@ def llama(x: Any) -> Any:
     shared, width = HEADS // 2, WIDTH // HEADS
     normal = rms_norm(x)
     q, k, v = (
-        _heads(normal @ _weights(WIDTH, heads * width, number=i), heads)
+        _heads(normal @ weights(WIDTH, heads * width, number=i), heads)
         for i, heads in enumerate((HEADS, shared, shared))
     )
     speeds = (10_000.0 ** (-np.arange(width // 2) * 2 / width)).astype(np.float32)
@@ -129,9 +129,9 @@ def llama(x: Any) -> Any:
     cos, sin = ash.cos(angle), ash.sin(angle)
     mixed = ash.attention(rotated(q, cos, sin), rotated(k, cos, sin), v, causal="top_left")
     flat = ash.transpose(mixed, (0, 2, 1, 3)).reshape(("batch", "seq", WIDTH))
-    x = x + flat @ _weights(WIDTH, WIDTH, number=3)
-    gate, up = (_weights(WIDTH, 512, number=i) for i in range(2))
-    down = _weights(512, WIDTH)
+    x = x + flat @ weights(WIDTH, WIDTH, number=3)
+    gate, up = (weights(WIDTH, 512, number=i) for i in range(2))
+    down = weights(512, WIDTH)
     normal = rms_norm(x)
     return x + (ash.silu(normal @ gate) * (normal @ up)) @ down
 
