@@ -1,7 +1,7 @@
 """One random graph, optimised in many ways, against the interpreter's values of it as written.
 
-How far rounding may move an element is found by moving the inputs a little: where that changes a
-result, it is compared as loosely. So graphs need not be free of jumps and cancellation.
+How far rounding may move an element is found by moving inputs and weights a little: where that
+changes a result, it is compared as loosely. So graphs need not be free of jumps and cancellation.
 
 What is checked of a graph:
   - the whole pipeline, as native code, and after it in the interpreter;
@@ -156,13 +156,14 @@ class Call:
 def _calls(program: Program, graph: Graph, count: int = 3) -> Iterator[Call]:
     rng = random.Random(f"calls {program.seed}")
     axes = axes_of(program.seed)
+    others = [(by, graph_of(program, by)) for by in (-NUDGE, NUDGE)]
     for number in range(count):
         binding = random_binding(rng, graph, axes)
         if not binding:
             continue
         inputs = random_inputs(rng.getrandbits(32), graph, binding, special=number == count - 1)
         wanted = evaluate(graph, *inputs)
-        nudged = [evaluate(graph, *_nudged(inputs, sign * NUDGE)) for sign in (-1, 1)]
+        nudged = [evaluate(other, *_nudged(inputs, by)) for by, other in others]
         room = [_room(w, [n[i] for n in nudged]) for i, w in enumerate(wanted)]
         yield Call(binding, inputs, wanted, room)
 
