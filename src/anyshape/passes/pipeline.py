@@ -26,6 +26,7 @@ from anyshape.passes.fold import Fold
 from anyshape.passes.fuse import Fuse, SingleKernels
 from anyshape.passes.infra import Pass
 from anyshape.passes.known_indices import KnownIndices
+from anyshape.passes.known_positions import KnownPositions
 from anyshape.passes.late_sizes import LateSizes
 from anyshape.passes.long_tasks import LongTasks
 from anyshape.passes.loop_invariants import LoopInvariants
@@ -66,6 +67,7 @@ KERNELS: Final[tuple[Pass, ...]] = (
 SIMPLIFY: Final[tuple[Pass, ...]] = (
     Canonicalize(),  # first: sizes become dims, so that later passes see static shapes
     Fold(),  # constants are explicit and meet few ops
+    KnownPositions(),  # and what is one at every position is a constant, too
     Canonicalize(),  # folded constants enable more laws: a neutral element, a known branch
     EliminateDead(),  # last: what the others have stopped using is dropped once
 )
@@ -93,9 +95,9 @@ PASSES: Final[tuple[Pass, ...]] = (
     GrowingAxesFirst(),  # before kernels: what it transposes is what they read
     CallerOrders(),  # behind what else may order inputs, and where transposes have their final form
     Append(),  # before fusion: what is appended becomes a kernel's own result
-    SiblingProducts(),  # behind those that make fewer rows of some, or a place for others
     RefineRegions(),  # behind canonicalization, which sees no difference between equal sizes
     ComputeConstants(),  # before fusion, which would put cheap work on weights into products
+    SiblingProducts(),  # behind those that make weights, or fewer rows of some, or a place
     *KERNELS,
     ComputeConstants(growth=0),  # copies of constants that fusion has left, if they replace them
     OwnResults(),  # what callers keep has memory of its own
