@@ -10,7 +10,7 @@ does an op that would have been the product's own epilogue.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
@@ -98,6 +98,7 @@ class Products:
 
     def __init__(self, graph: Graph) -> None:
         self.nodes = graph.nodes()
+        self.position = {node: index for index, node in enumerate(self.nodes)}
         self.results = {value.node for value in graph.results}
         self.users: dict[Node, set[Node]] = defaultdict(set)
         for node in self.nodes:
@@ -136,14 +137,24 @@ class Products:
         return are_halves(tuple(halves)) and not followers[0].isdisjoint(followers[1])
 
     def _elementwise(self, node: Node) -> Iterator[Node]:
-        """Ops in the shape of a node that follow it: no more of them than a kernel has."""
+        """Ops in the shape of a node that all that is made of it goes through, one after the other:
+        `h * sigmoid(h)` is one, though h has two readers. No more of them than a kernel has."""
         shape = node.result().tensor.shape
-        user = self.only_user(node)
+        leaving, inside = {node}, {node}  # of those inside, the ones that are read outside
         for _ in range(MOST_OPS):
-            if user is None or not _is_elementwise(user, shape):
+            if any(each in self.results or len(self.users[each]) > MOST_OPS for each in leaving):
                 return
-            yield user
-            user = self.only_user(user)
+            readers = {user for each in leaving for user in self.users[each]} - inside
+            following = min(readers, key=self.position.__getitem__, default=None)
+            if following is None or not _is_elementwise(following, shape):
+                return
+            inside.add(following)
+            leaving = {each for each in {*leaving, following} if self._leaves(each, inside)}
+            if leaving <= {following}:
+                yield following
+
+    def _leaves(self, node: Node, inside: Set[Node]) -> bool:
+        return node in self.results or not self.users[node] <= inside
 
     def halved(self) -> Iterator[tuple[StoredProduct, Node | None]]:
         """Products of which two halves are read, and the bias that is added to both."""

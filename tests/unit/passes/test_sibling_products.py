@@ -43,6 +43,19 @@ def gates(x: Any) -> Any:
     return ash.silu(x @ gate + bias) * (x @ up)
 
 
+def gates_by_hand(x: Any) -> Any:
+    gate, up = (w.T.astype(x.dtype.numpy) for w in (GATE, UP))
+    hidden = x @ gate
+    return hidden * ash.sigmoid(hidden) * (x @ up)
+
+
+def attends_with_normal_weights(x: Any) -> Any:
+    """Weights that are computed from constants are constants."""
+    normal = [ash.asarray(w) / ash.sqrt((ash.asarray(w) ** 2).sum(0)) for w in (WQ, WK, WV)]
+    q, k, v = (heads(x @ w.astype(x.dtype), n) for w, n in zip(normal, (4, 2, 2), strict=True))
+    return ash.attention(q, k, v)
+
+
 def traced(function: Any, dtype: Any = F32) -> Graph:
     def model(x: Any) -> Any:
         return function(x)
@@ -52,7 +65,10 @@ def traced(function: Any, dtype: Any = F32) -> Graph:
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
-@pytest.mark.parametrize(("function", "dots"), [(attends, 3), (gates, 2)])
+@pytest.mark.parametrize(
+    ("function", "dots"),
+    [(attends, 3), (gates, 2), (gates_by_hand, 2), (attends_with_normal_weights, 3)],
+)
 def test_values_stay_bit_for_bit(function: Any, dots: int, dtype: Any) -> None:
     graph = traced(function, dtype)
     one, several = compile_graph(graph), compile_graph(graph, without=("sibling-products",))
@@ -132,6 +148,15 @@ def test_what_stays_apart(function: Any, why: list[str]) -> None:
     assert taken == []
     assert refused == why
     assert [node.op.name for node in graph.nodes()].count("slice") == 0
+
+
+def test_what_leaves_a_gate_keeps_it_apart() -> None:
+    def gated(x: Any) -> Any:
+        hidden = x @ GATE.T
+        share = ash.sigmoid(hidden)
+        return hidden * (x @ UP.T), share
+
+    assert joined(traced(gated))[1:] == ([], ["its own epilogue would be a kernel"] * 2)
 
 
 def test_a_result_stays_apart_and_the_others_are_one() -> None:
