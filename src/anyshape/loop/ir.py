@@ -274,6 +274,18 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """One of several equal parts of a matrix like rhs, `distance` elements behind it."""
+
+    distance: int
+    part: Dim
+    parts: Dim
+
+    def substitute(self, dims: Mapping[Symbol, Dim]) -> Ahead:
+        return Ahead(self.distance, self.part.substitute(dims), self.parts.substitute(dims))
+
+
+@dataclass(frozen=True, slots=True)
 class Multiply:
     """tile[i, j] = sum over k < depth of lhs[i, k] * rhs[k, j], for i < rows and j < columns.
 
@@ -281,9 +293,8 @@ class Multiply:
     made in its dtype, in any order. The columns of rhs are next to each other in memory, or else
     both matrices are runs along k. Nothing outside the two is read; a *padded* rhs has as many
     columns as the tile, wanted or not. A product that is *added* is added to what the tile holds,
-    for which the columns of rhs have to be next to each other. What is `ahead` elements behind each
-    row of rhs is likely to be multiplied soon, and may be fetched into a cache; nothing needs to be
-    there.
+    for which the columns of rhs have to be next to each other. What is `ahead` is likely to be
+    multiplied soon, and may be fetched into a cache; nothing needs to be there.
 
     A product of small integers may have `group` steps of k lie together in rhs, which is padded
     then: rhs[k, j] is the element `j * group + k % group` of row `k // group` of the matrix, and
@@ -298,12 +309,13 @@ class Multiply:
     depth: Dim
     padded: bool = False
     added: bool = False
-    ahead: int = 0
+    ahead: Ahead | None = None
     group: int = 1
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        return (*self.lhs.dims, *self.rhs.dims, self.rows, self.columns, self.depth)
+        fetched = () if self.ahead is None else (self.ahead.part, self.ahead.parts)
+        return (*self.lhs.dims, *self.rhs.dims, self.rows, self.columns, self.depth, *fetched)
 
 
 GROUPED = frozenset({(u8, i8, 4), (i16, i8, 2), (i16, u8, 2)})

@@ -39,6 +39,7 @@ from anyshape.loop.ir import (
     ROW,
     STACK_BYTES,
     Accumulator,
+    Ahead,
     Bind,
     Buffer,
     Copy,
@@ -248,9 +249,18 @@ class _Parser(ScalarParser):
         group = self._number("groups are a number of steps", "'groups 4'", "groups") or 1
         self.cursor.expect("over")
         sizes = rows, columns, read_dim(self.cursor)
+        return Multiply(target, lhs, rhs, *sizes, padded, added, self._ahead(), group)
+
+    def _ahead(self) -> Ahead | None:
+        """What may be fetched, if that is said."""
         problem = "what is fetched is a number of elements ahead"
-        ahead = self._number(problem, "'ahead 64'", "ahead")
-        return Multiply(target, lhs, rhs, *sizes, padded, added, ahead, group)
+        distance = self._number(problem, "'ahead 64 part 0 of 1'", "ahead")
+        if not distance:
+            return None
+        self.cursor.expect("part")
+        part = read_dim(self.cursor)
+        self.cursor.expect("of")
+        return Ahead(distance, part, read_dim(self.cursor))
 
     def _number(self, problem: str, hint: str, word: str) -> int:
         """What follows a word, 0 where it is not said."""

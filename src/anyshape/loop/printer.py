@@ -17,6 +17,7 @@ from anyshape.loop.ir import (
     ROW,
     STACK_BYTES,
     Accumulator,
+    Ahead,
     Apply,
     Bind,
     Buffer,
@@ -112,14 +113,18 @@ def _lines(statement: Statement) -> Iterator[str]:
         case Multiply(tile, lhs, rhs, rows, columns, depth, padded, added, ahead, group):
             product = f"{_matrix(lhs)} @ {_matrix(rhs)}{' padded' if padded else ''}"
             product += f" groups {group}" if group > 1 else ""
-            sign, fetched = "+=" if added else "=", f" ahead {ahead}" if ahead else ""
-            yield f"{_corner(tile, rows, columns)} {sign} {product} over {depth}{fetched}"
+            target = f"{_corner(tile, rows, columns)} {'+=' if added else '='}"
+            yield f"{target} {product} over {depth}{_fetched(ahead)}"
         case Prepare(keys, body):
             yield f"prepare{' for ' if keys else ''}{', '.join(map(str, keys))} {{"
             yield from (INDENT + line for inner in body for line in _lines(inner))
             yield "}"
         case _:
             assert_never(statement)
+
+
+def _fetched(ahead: Ahead | None) -> str:
+    return f" ahead {ahead.distance} part {ahead.part} of {ahead.parts}" if ahead else ""
 
 
 def _corner(scratch: Buffer, rows: Dim, columns: Dim) -> str:

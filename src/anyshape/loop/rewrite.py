@@ -53,7 +53,8 @@ def map_statement(statement: Statement, dims: Mapping[Symbol, Dim], access: Acce
             sides = {"lhs": lhs.substitute(dims), "rhs": rhs.substitute(dims)}
             sizes = ("rows", "columns", "depth")
             new = {name: getattr(statement, name).substitute(dims) for name in sizes}
-            return replace(statement, **sides, **new)
+            ahead = statement.ahead and statement.ahead.substitute(dims)
+            return replace(statement, **sides, **new, ahead=ahead)
         case Prepare(keys, body):
             return Prepare(keys, tuple(map_statement(item, dims, access) for item in body))
         case _:

@@ -97,9 +97,10 @@ def product_of(depth: int, columns: int) -> Any:
         (SSE2, 2048, 512, 2048 * 8),
         (AVX2, 1024, 1023, 0),  # it is almost all in the second level
         (AVX2, 4112, 512, 0),  # two panels are too much for it
-        (AVX512, 2048, 512, 0),  # several lines for each step
+        (AVX512, 1024, 1024, 1024 * 64),
+        (AVX512, 2048, 512, 0),  # its panels are four times as wide
     ],
-    ids=["avx2", "sse2", "small", "long panels", "wide panels"],
+    ids=["avx2", "sse2", "small", "long panels", "avx512", "wide panels"],
 )
 def test_panels_of_large_constants_are_fetched_ahead(
     target: LlvmTarget, depth: int, columns: int, ahead: int
@@ -107,7 +108,8 @@ def test_panels_of_large_constants_are_fetched_ahead(
     kernel = lowered(product_of(depth, columns), PACKED, target).kernel
     text = kernel_text(kernel)
     assert ("ahead" in text) == (ahead > 0)
-    assert f" over {depth} ahead {ahead}\n" in text or not ahead
+    parts = "part r of max((h + 5)//6, 1)"
+    assert f" over {depth} ahead {ahead} {parts}\n" in text or not ahead
     assert kernel_text(parse_kernel(text)) == text
     assert ("@llvm.prefetch.p0" in emit_kernel(kernel, target).replace('"', "")) == (ahead > 0)
 

@@ -30,6 +30,7 @@ from anyshape.loop import (
     Update,
 )
 from anyshape.loop import kernel as kernel_module
+from anyshape.loop.ir import Ahead
 from anyshape.loop.parser import parse_kernel
 from anyshape.loop.scalar_parser import MAX_NESTING
 from anyshape.loop.verify import verify_kernel
@@ -189,7 +190,7 @@ SCRATCH = buffer("s", f32, [4, 8])
 def test_matrices(matrix: Matrix) -> None:
     copy = Copy(SCRATCH, matrix, T, Dim.of("min(n0, 8)"))
     product = Multiply(SCRATCH, matrix, matrix, T, J, Dim.of("n1"))
-    others = replace(product, padded=True), replace(product, ahead=64)
+    others = replace(product, padded=True), replace(product, ahead=Ahead(64, J, N0))
     check(kernel([X], copy, product, *others, scratch=(SCRATCH,)))
 
 

@@ -17,7 +17,7 @@ from anyshape.families.dot.task_runs import RUN, RUNS, Run
 from anyshape.families.dot.tiles import Tiles
 from anyshape.ir.types import DType, Shape, f32, i8, i16, i32, u8
 from anyshape.loop import Bind, Buffer, Number
-from anyshape.loop.ir import CACHE_LINE
+from anyshape.loop.ir import Ahead
 from anyshape.loop.printer import row_major
 from anyshape.lower.movement import delinear
 from anyshape.lower.packing import Packing
@@ -127,23 +127,21 @@ class MatrixPlan:
         return self.total.itemsize if self.group == 1 else 1
 
     @property
-    def ahead(self) -> int:
-        """How far the next panel is, if it is fetched while this one is multiplied.
+    def ahead(self) -> Ahead | None:
+        """The next panel, if it is fetched while this one is multiplied: a part by each tile.
 
         Panels of large constants come from beyond the second level. The first tile of a task would
         wait for each line of its panel, and the others would leave memory idle. Two panels must
-        fit the second level. A step of wider panels has several lines: these are read so long
-        that the CPU's own guesses suffice, and fetching them was measured to be no gain.
+        fit the second level.
         """
         size, depth, caches = self._bytes_of_panels, self.form.depth.constant, self.tiling.caches
         if size is None or depth is None or self.form.panels is not Panels.STORED:
-            return 0
+            return None
         if self.group > 1:
-            return 0  # panels are a quarter as large, and as far away as they are
-        step = self.width * self.total.itemsize
-        fits = step <= CACHE_LINE and depth * step <= caches.panels
+            return None  # panels are a quarter as large, and as far away as they are
+        fits = depth * self.width * self.total.itemsize <= caches.panels
         is_far = size >= caches.far and self.form.dot.op is DOT
-        return depth * self.width if fits and is_far else 0
+        return self.tiles.following(depth * self.width) if fits and is_far else None
 
     @property
     def batches(self) -> Shape:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyshape.loop import Bind, For, Number, Statement
+from anyshape.loop.ir import Ahead
 from anyshape.lower.tiling import Tiling
 from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum
 
@@ -48,6 +49,10 @@ class Tiles:
     def rows(self) -> Dim:
         """How many a tile has."""
         return Dim.of(ROWS) if self.are_even else minimum(self.most, self.height - self.first)
+
+    def following(self, distance: int) -> Ahead:
+        """What comes so many elements behind a panel, of which each tile fetches a part."""
+        return Ahead(distance, Dim.of(TILE), maximum(1, self.count))
 
     def loop(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
         """The body for each tile."""

@@ -18,9 +18,10 @@ from anyshape.codegen.llvm.emit.index import scalar_index
 from anyshape.codegen.llvm.emit.intrinsics import element_address
 from anyshape.codegen.llvm.emit.register_tile import ARGUMENTS, UNDIVIDED, RegisterTile
 from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
-from anyshape.codegen.llvm.emit.types import I64, memory_type, number, register_bits
+from anyshape.codegen.llvm.emit.types import I8, I64, memory_type, number, register_bits
 from anyshape.codegen.llvm.math.boundary import Function, Module, Value, internal_function, ir
 from anyshape.loop import Matrix, Multiply
+from anyshape.sym import Dim, minimum
 
 MicroKernel: TypeAlias = RegisterTile | GroupedTile
 
@@ -35,6 +36,8 @@ class _Call(NamedTuple):
     rhs_down: Value
     tile: Value
     depth: Value
+    fetched: Value
+    further: Value
 
 
 def write_multiply(frame: Frame, product: Multiply) -> None:
@@ -80,7 +83,7 @@ def _largest(frame: Frame, product: Multiply) -> RegisterTile:
     assert columns % lanes == 0, "tiles are made of whole vectors"
     size = rows, columns // lanes, lanes, columns
     tile = RegisterTile(*size, *operands, total, deep=_is_deep(frame, product))
-    return replace(tile, added=product.added, ahead=product.ahead)
+    return replace(tile, added=product.added, fetches=product.ahead is not None)
 
 
 def _is_deep(frame: Frame, product: Multiply) -> bool:
@@ -94,8 +97,23 @@ def _arguments(frame: Frame, product: Multiply) -> _Call:
     lhs_down, lhs_right, rhs_down, depth = (
         scalar_index(frame.scope, dim) for dim in (*lhs.strides, rhs.strides[0], product.depth)
     )
-    tile = frame.unit.pointers[product.tile.name]
-    return _Call(_start(frame, lhs), lhs_down, lhs_right, _start(frame, rhs), rhs_down, tile, depth)
+    tile, panel = frame.unit.pointers[product.tile.name], _start(frame, rhs)
+    operands = _start(frame, lhs), lhs_down, lhs_right, panel, rhs_down
+    return _Call(*operands, tile, depth, *_fetched(frame, product, panel))
+
+
+def _fetched(frame: Frame, product: Multiply, panel: Value) -> tuple[Value, Value]:
+    """Where the part that a product fetches begins, and how far one fetch is from the next: each
+    step of k fetches as much, so that the part is done when the product is. A task of one tile
+    reads its panel once, and as fast as memory gives it: it fetches nothing."""
+    if product.ahead is None:
+        return panel, number(0)
+    ahead, tile = product.ahead, _largest(frame, product)
+    row = tile.pitch * tile.rhs.itemsize
+    further = minimum(1, ahead.parts - 1) * (Dim.of(row) // (ahead.parts * tile.fetched))
+    first = ahead.distance * tile.rhs.itemsize + ahead.part * product.depth * tile.fetched * further
+    start, step = (scalar_index(frame.scope, dim) for dim in (first, further))
+    return element_address(frame.b, panel, I8, start), step
 
 
 def _start(frame: Frame, matrix: Matrix) -> Value:

@@ -1,6 +1,6 @@
 """The micro-kernel of matrix products: a tile of sums that stays in registers while k runs.
 
-    void tile_RxV(lhs, lhs_down, lhs_right, rhs, rhs_down, tile, depth, columns)
+    void tile_RxV(lhs, lhs_down, lhs_right, rhs, rhs_down, tile, depth, fetched, further, columns)
 
 R rows times V vectors of sums. Each step of k loads V vectors of rhs, and spreads one number of
 each row of lhs over a vector: R + V loads for R * V multiplications. Strides are in elements. Rows
@@ -11,6 +11,9 @@ A *deep* kernel sums in blocks of the depth (`sum_blocks.py`): the sums of the f
 those of each later one are added to what is there (an *added* kernel adds those of the first too).
 A block costs R * V loads and stores, which are
 less than one in a hundred of its multiplications.
+
+A kernel that *fetches* asks for lines of memory from `fetched` on, `further` bytes apart, at each
+step of k: half as many as it reads, so that several tiles of a task fetch what the next one reads.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from anyshape.codegen.llvm.emit.intrinsics import (
 from anyshape.codegen.llvm.emit.loop_hints import keep_as_written
 from anyshape.codegen.llvm.emit.sum_blocks import end_of_first, end_of_next
 from anyshape.codegen.llvm.emit.types import (
+    I8,
     I64,
     POINTER,
     memory_type,
@@ -49,7 +53,7 @@ from anyshape.codegen.llvm.math.boundary import (
 from anyshape.ir.types import DType
 from anyshape.loop.ir import CACHE_LINE
 
-ARGUMENTS = (POINTER, I64, I64, POINTER, I64, POINTER, I64, I64)
+ARGUMENTS = (POINTER, I64, I64, POINTER, I64, POINTER, I64, POINTER, I64, I64)
 
 UNDIVIDED = 1024
 """Terms up to which a sum is one block: adding blocks up would cost what cannot be gained."""
@@ -92,14 +96,20 @@ class RegisterTile:
     masked: bool = False
     deep: bool = False  # sums of more than one block of the depth
     added: bool = False  # to what the tile holds
-    ahead: int = 0  # elements behind those of rhs that are fetched meanwhile
+    fetches: bool = False  # what is multiplied later
 
     @property
     def name(self) -> str:
         kind = "_masked" * self.masked + "_deep" * self.deep + "_added" * self.added
-        kind += f"_ahead{self.ahead}" if self.ahead else ""
+        kind += "_fetches" * self.fetches
         size = f"{self.rows}x{self.vectors * self.lanes}of{self.pitch}"
         return f"tile_{size}_{self.lhs}_{self.rhs}_{self.total}{kind}"
+
+    @property
+    def fetched(self) -> int:
+        """Lines for each step of k."""
+        lines = self.pitch * self.rhs.itemsize // CACHE_LINE
+        return max(1, lines // 2) if self.fetches else 0
 
     def function(self, module: Module) -> Function:
         """The micro-kernel in `module`, written when first asked for."""
@@ -149,7 +159,8 @@ class _Step:
     """The loop over k: pointers and sums are carried from step to step."""
 
     def __init__(self, tile: RegisterTile, function: Function, start: Builder, b: Builder) -> None:
-        lhs, down, self.right, self.rhs, self.rhs_down, _, _, columns = function.args
+        lhs, down, self.right, self.rhs, self.rhs_down, *_, columns = function.args
+        self.fetched, self.further = function.args[7:9]
         self.tile, self.b = tile, b
         self.lhs_element, self.rhs_element = memory_type(tile.lhs), memory_type(tile.rhs)
         self.rows = [self._row(start, lhs, down, row) for row in range(tile.rows)]
@@ -166,6 +177,7 @@ class _Step:
         before.branch(b.block)
         k, offset, panel = b.phi(I64), b.phi(I64), b.phi(POINTER)
         sums = [b.phi(self.zero.type) for _ in range(tile.rows * tile.vectors)]
+        self._fetch(k)
         self.totals = self._products(offset, panel, sums)
         following = b.add(k, number(1))
         ahead = element_address(b, panel, self.rhs_element, self.rhs_down)
@@ -180,7 +192,6 @@ class _Step:
 
     def _products(self, offset: Value, panel: Value, sums: list[Value]) -> list[Value]:
         """Row by row: the numbers of lhs need one register in turn."""
-        self._fetch(panel)
         weights = [self._weights(panel, vector) for vector in range(self.tile.vectors)]
         totals: list[Value] = []
         for row in self.rows:
@@ -189,12 +200,12 @@ class _Step:
                 totals.append(self._added(sums[len(totals)], x, weight))
         return totals
 
-    def _fetch(self, panel: Value) -> None:
+    def _fetch(self, k: Value) -> None:
         """What comes next, into the second level: the first does not have room for it."""
-        line = CACHE_LINE // self.tile.rhs.itemsize
-        for place in range(0, self.tile.vectors * self.tile.lanes * bool(self.tile.ahead), line):
-            fetched = number(self.tile.ahead + place)
-            prefetch(self.b, element_address(self.b, panel, self.rhs_element, fetched))
+        b, count = self.b, self.tile.fetched
+        for line in range(count):
+            place = b.mul(b.add(b.mul(k, number(count)), number(line)), self.further)
+            prefetch(b, element_address(b, self.fetched, I8, place))
 
     def _added(self, total: Value, x: Value, weight: Value) -> Value:
         if self.tile.total.is_float:
