@@ -5,8 +5,8 @@
     concat(-1, iota)                    1*i - 1
 
 Factors and offset are dims, so what is found holds at every size, 0 and 1 included. Along an axis
-of size 1 the factor is 0. Only i64 counts, in which sizes cannot wrap; truths are 0 and 1, and the
-same everywhere or not known. What is not known is None.
+of size 1 the factor is 0. Only i64 counts, and only in numbers so small that no size makes them
+wrap; truths are 0 and 1, and the same everywhere or not known. What is not known is None.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from anyshape.ops import cumulative, elementwise, indexing, movement, source
 from anyshape.sym import Answer, Dim, Equal, FactScope, NotEqual, Predicate
 
 ZERO: Final = Dim.of(0)
+
+MOST: Final = 2**31
+"""Greater coefficients, times an axis of as many elements, might wrap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,14 @@ def counted(node: Node, operands: Known, scope: FactScope) -> Counted | None:
         return None
     shape = node.result().tensor.shape
     factors = (ZERO if size == 1 else f for f, size in zip(found.factors, shape, strict=True))
-    return Counted(tuple(factors), found.offset)
+    small = Counted(tuple(factors), found.offset)
+    return small if all(map(_cannot_wrap, (*small.factors, small.offset))) else None
+
+
+def _cannot_wrap(dim: Dim) -> bool:
+    """A size times a number: a product of several sizes may be more than i64 holds."""
+    terms = ((sum(power for _, power in monomial), by) for monomial, by in dim.terms)
+    return all(degree <= 1 and abs(by) < MOST for degree, by in terms)
 
 
 # --- sources --------------------------------------------------------------------------------------

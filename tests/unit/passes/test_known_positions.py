@@ -70,3 +70,20 @@ def test_what_positions_do_not_decide_stays() -> None:
         for found, expected, other in zip(optimised(x), wanted, plain(x), strict=True):
             np.testing.assert_array_equal(found, expected)
             np.testing.assert_array_equal(found, other)
+
+
+GREATEST = 2**63 - 1
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_numbers_that_may_wrap_decide_nothing() -> None:
+    def wrapping(b: Any, n: Any) -> Any:
+        p = ash.arange(n)
+        return p + GREATEST > p, p * (2**40) * (2**40) >= p
+
+    executable = compile_graph(of_sizes(wrapping).graph)
+    for n in (1, 2, 5):
+        p = np.arange(n)
+        wanted = p + GREATEST > p, p * 2**40 * 2**40 >= p
+        for found, expected in zip(executable(np.zeros((1, n), "f4")), wanted, strict=True):
+            np.testing.assert_array_equal(found, expected)
