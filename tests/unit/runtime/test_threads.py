@@ -21,7 +21,7 @@ from anyshape.base.options import Options, options_from_environment
 from anyshape.runtime import machine
 from anyshape.runtime.program import Program
 
-SECONDS = seconds_to_test(short=3, in_ci=60)
+SECONDS = seconds_to_test(short=3, in_ci=20)
 WATCHDOG_SECONDS = 120 + SECONDS
 
 many_cpus = pytest.mark.skipif(machine().cpus < 2, reason="needs two CPUs")
