@@ -8,6 +8,7 @@ from typing import Any
 
 from anyshape.ir.types import DType, f16, f32
 from anyshape.loop import Buffer, Kernel, Local
+from anyshape.loop.ir import Ahead
 from anyshape.sym import Axis, Dim, Symbol
 from anyshape.sym.facts import Fact
 from anyshape.sym.predicate import Predicate
@@ -28,6 +29,8 @@ def mutations(kernel: Kernel) -> Iterator[tuple[str, Kernel]]:
 
 def _changed(value: Any, place: str) -> Iterator[tuple[str, Any]]:
     match value:
+        case None:
+            yield place, Ahead(64, Dim.of(0), Dim.of(1))  # nothing else may be left out
         case bool():
             yield place, not value
         case int():
