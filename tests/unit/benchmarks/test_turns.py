@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from benchmarks.harness import turns
 from benchmarks.harness.process import EngineError, Timing
-from benchmarks.harness.turns import Effort, Turns, race, require_close
+from benchmarks.harness.turns import Effort, Turns, race, reference_of, require_close
 from benchmarks.workloads import Add
+from benchmarks.workloads.onnx_files import PackagedModel
 
 RIGHT = (np.ones((2, 2), np.float32),)
 WRONG = (np.full((2, 2), 1.001, np.float32),)
@@ -96,3 +97,8 @@ def test_a_case_may_ask_for_less_effort(monkeypatch):
     once = Effort(seconds=0.0, settled=1, most=1)
     measured = Turns(Effort(0.1, 2, 10)).measure(case, lambda _: None, once)
     assert len(measured.timings["torch"]) == 1
+
+
+def test_files_are_compared_with_who_reads_them() -> None:
+    assert reference_of(PackagedModel("package", "model.onnx", "x", ("batch",))) == "onnxruntime"
+    assert reference_of(Add()) == "torch"
