@@ -24,7 +24,7 @@ from anyshape.ir.attrs import attr_dims
 from anyshape.ir.graph import Graph
 from anyshape.ir.mixing import Link, Sees
 from anyshape.ir.node import Node, Region, Value
-from anyshape.ir.opdef import PARAM, Trait, param_index
+from anyshape.ir.opdef import PARAM, AnyOp, Trait, param_index
 from anyshape.ir.rewrite import Refusal
 from anyshape.ir.types import Shape, TensorType, Type
 from anyshape.ops.known import (
@@ -192,7 +192,7 @@ def _node(node: Node, known: Known, symbol: Symbol) -> Sequence[Place | None] | 
         return _results(node.regions[0], [known[value] for value in node.operands], symbol)
     if node.regions or node.late or node.op.has(Trait.EFFECT):
         return Refusal(f"{node.op.name}: nothing is known of its elements")
-    rule = _RULES.get(node.op.name)
+    rule = _RULES.get(node.op)
     if rule is not None:
         place = rule(node, known, symbol)
         return place if isinstance(place, Refusal) else [place]
@@ -218,9 +218,9 @@ def _linked(node: Node, known: Known, links: Sequence[Link]) -> Place | Refusal:
     for link in links:
         if {n for n, place in having.items() if link.axes[n] == place.axis} != having.keys():
             continue
-        others = (n for n, axis in enumerate(link.axes) if axis is not None and n not in having)
+        others = [n for n, axis in enumerate(link.axes) if axis is not None and n not in having]
         parts = {(place.outer, place.inner) for place in having.values()}
-        alone = len(parts) == 1 and not any(True for _ in others)
+        alone = len(parts) == 1 and not others
         if _keeps_apart(node, link) and link.result is not None and alone:
             return next(iter(having.values())).moved(link.result)
     return _mixes(node)
@@ -242,9 +242,8 @@ def _attention(node: Node, known: Known, symbol: Symbol) -> Place | Refusal | No
         return None
     first = having[0][1].moved(0)
     aligned = all(place.moved(place.axis + rank - v.tensor.rank) == first for v, place in having)
-    return (
-        first if aligned and rank > 2 and all(map(known.get, node.operands[:3])) else _mixes(node)
-    )
+    batched = rank > 2 and all(map(known.get, node.operands[:3]))
+    return first if aligned and batched else _mixes(node)
 
 
 # --- ops that move elements -----------------------------------------------------------------------
@@ -345,15 +344,15 @@ def _concat(node: Node, known: Known, symbol: Symbol) -> Place | Refusal | None:
     return _mixes(node) if place is not None and place.axis == along else place
 
 
-_RULES: Final[
-    Mapping[str, Callable[[Node, Known, Symbol], Place | Refusal | None]]
-] = {
-    ATTENTION.name: _attention,
-    BROADCAST.name: _broadcast,
-    CONCAT.name: _concat,
-    IOTA.name: _iota,
-    RESHAPE.name: _reshape,
-    pad.name: _pad,
-    SLICE.name: _slice,
-    WINDOWS.name: _windows,
-}  # fmt: skip
+Rule = Callable[[Node, Known, Symbol], Place | Refusal | None]
+
+_RULES: Final[Mapping[AnyOp, Rule]] = {
+    ATTENTION: _attention,
+    BROADCAST: _broadcast,
+    CONCAT: _concat,
+    IOTA: _iota,
+    RESHAPE: _reshape,
+    pad: _pad,
+    SLICE: _slice,
+    WINDOWS: _windows,
+}

@@ -302,6 +302,7 @@ class Assembly {
         const bool known = usual_.cost != unknown_cost && division_.is_cost_known();
         result_.cost = known ? static_cast<std::int64_t>(std::min(division_.cost(), most_cost))
                              : unknown_cost;
+        measure_indices();
         describe(std::move(usual), room);
     }
 
@@ -364,7 +365,6 @@ class Assembly {
     void append(const Passage& passage) {
         note_begin();
         const std::size_t words = result_.block_image.size();
-        const std::vector<std::int64_t> shifts = shifts_here();
         for (ReadyStep step : passage.steps) {
             step.block += words;
             result_.steps.push_back(step);
@@ -378,36 +378,31 @@ class Assembly {
         }
         for (Patch patch : passage.call_patches) {
             patch.position += first;
-            patch.offset += shifts[patch.base];
+            patch.offset += index_bytes_[patch.base] * begin_;
             result_.call_patches.push_back(patch);
         }
     }
 
-    // How far behind the start of each input and output the next part begins, by base.
-    std::vector<std::int64_t> shifts_here() const {
+    // Of inputs and outputs that are divided, what lies between two indices of the axis.
+    void measure_indices() {
         const Program& program = *usual_.program;
         const std::uint32_t outputs = first_output_base(program);
-        std::vector<std::int64_t> shifts(outputs + program.outputs().size(), 0);
-        if (begin_ == 0) return shifts;
+        index_bytes_.assign(outputs + program.outputs().size(), 0);
+        if (division_.split == nullptr) return;
         const std::int64_t whole = usual_.symbols[division_.split->symbol];
-        for (const std::uint32_t input : division_.split->inputs) {
-            shifts[first_input_base + input] = input_bytes(input) / whole * begin_;
-        }
         for (const std::uint32_t output : division_.split->outputs) {
-            const std::int64_t bytes = usual_.buffer_bytes[program.outputs()[output].buffer];
-            shifts[outputs + output] = bytes / whole * begin_;
+            const std::uint32_t buffer = program.outputs()[output].buffer;
+            index_bytes_[outputs + output] = usual_.buffer_bytes[buffer] / whole;
         }
-        return shifts;
-    }
-
-    // Of the buffer of an input; 0 if no step reads it.
-    std::int64_t input_bytes(std::uint32_t input) const {
-        const auto& buffers = usual_.program->buffers();
+        std::vector<std::int64_t> bytes(outputs, 0);  // of inputs that a step reads, by base
+        const auto& buffers = program.buffers();
         for (std::size_t i = 0; i < buffers.size(); ++i) {
             const auto* store = std::get_if<InputStore>(&buffers[i].store);
-            if (store != nullptr && store->index == input) return usual_.buffer_bytes[i];
+            if (store != nullptr) bytes[first_input_base + store->index] = usual_.buffer_bytes[i];
         }
-        return 0;
+        for (const std::uint32_t input : division_.split->inputs) {
+            index_bytes_[first_input_base + input] = bytes[first_input_base + input] / whole;
+        }
     }
 
     const ValueTable& table_;
@@ -415,7 +410,8 @@ class Assembly {
     const Specialization& usual_;
     Specialization result_;
     std::shared_ptr<Economy> economy_;
-    std::int64_t begin_ = 0;  // the first element of the next part
+    std::vector<std::int64_t> index_bytes_;  // by base
+    std::int64_t begin_ = 0;                 // the first index of the next part
 };
 
 }  // namespace
