@@ -65,6 +65,7 @@ def executable_record(
         ),
         explanation.host_ops,
         *seen,
+        any(axis.static for axis in notes.bindings.axes),
         ran,
     )
 

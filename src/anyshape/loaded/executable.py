@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from numpy import ndarray
 
 from anyshape.base.pickled import from_saved
-from anyshape.loaded.passed_on import PassedOn, save_again, targets_from
+from anyshape.loaded.from_file import FromFile
 from anyshape.loaded.programs import FileCode
 from anyshape.runtime.failures import RuntimeFailure
 from anyshape.saved.records import ExecutableRecord, ProgramRecord
@@ -21,17 +20,13 @@ if TYPE_CHECKING:
 HOT: Final = 64
 """So many bindings of a saved profile are made ready when it is loaded."""
 
-STATIC: Final = "static"
-"""A word of the declarations of axes; a program that has it is put together at once."""
 
-
-class LoadedExecutable(PassedOn):
+class LoadedExecutable(FromFile):
     """A compiled graph from a file. Calls are those of `Executable`; so is the rest."""
 
     def __init__(self, record: ExecutableRecord, code: FileCode) -> None:
-        super().__init__(self._assembled)
+        super().__init__(self._assembled, record, code)
         self._record = record
-        self._code = code
         self._checks = bool(record.checks)
         self._run: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
         if isinstance(record.executor, ProgramRecord) and not record.executor.output_numbers:
@@ -42,7 +37,7 @@ class LoadedExecutable(PassedOn):
     def _prepare(self, program: ProgramRecord) -> None:
         """Level 2 of the bindings that most calls had before it was saved; of a program with static
         axes, all memory."""
-        if STATIC in program.sizes.facts:
+        if self._record.static:
             _ = self.executable
         for binding in hot_bindings(self._record.profile, self._code):
             if binding.keys() == set(program.symbols):
@@ -87,24 +82,6 @@ class LoadedExecutable(PassedOn):
     def steps(self, *arrays: Any) -> Iterator[StepRun]:
         """One call, a step at a time. See `Executable.steps`."""
         return self.executable.steps(*arrays)
-
-    @property
-    def inputs(self) -> Sequence[tuple[str, str]]:
-        """Name and type of each array that a call takes."""
-        return self._record.inputs
-
-    @property
-    def name(self) -> str:
-        return self._record.name
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The machines that the file has code for; the first is what runs here."""
-        return targets_from(self._code)
-
-    def save(self, path: str | os.PathLike[str], *, targets: Iterable[str] = ()) -> None:
-        """The file that it was loaded from, once more: for the machines that it is for."""
-        save_again(path, self._code.file, self.name, targets)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return from_saved, (bytes(self._code.file.memory),)

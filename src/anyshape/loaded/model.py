@@ -7,15 +7,14 @@ together when it is first needed.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
 
 from anyshape.base.pickled import from_saved
 from anyshape.loaded.executable import LoadedExecutable
-from anyshape.loaded.passed_on import PassedOn, save_again, targets_from
+from anyshape.loaded.from_file import FromFile
 from anyshape.loaded.programs import FileCode
 from anyshape.saved.records import ContainerRecord, ModelRecord, ReturnedRecord
 
@@ -26,16 +25,15 @@ if TYPE_CHECKING:
 _GIVEN = ("TensorResult", "FixedResult")
 
 
-class LoadedModel(PassedOn):
+class LoadedModel(FromFile):
     """A compiled model from a file, called like the model. See `CompiledModule`.
 
     Results that the model has in a class of its own are in a dict with the same names here.
     """
 
     def __init__(self, record: ModelRecord, code: FileCode) -> None:
-        super().__init__(self._assembled)
+        super().__init__(self._assembled, record.executable, code)
         self._record = record
-        self._code = code
         self._loaded = LoadedExecutable(record.executable, code)
         self._model: CompiledModule | None = None
         self._direct = _is_direct(record)
@@ -76,25 +74,6 @@ class LoadedModel(PassedOn):
     def steps(self, *args: Any, **kwargs: Any) -> Iterator[StepRun]:
         """One call, a step at a time. See `CompiledModule.steps`."""
         return self.module.steps(*args, **kwargs)
-
-    @property
-    def inputs(self) -> Sequence[tuple[str, str]]:
-        """Name and type of each array that its graph takes."""
-        return self._record.executable.inputs
-
-    @property
-    def name(self) -> str:
-        return self._record.executable.name
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The machines that the file has code for; the first is what runs here."""
-        return targets_from(self._code)
-
-    def save(self, path: str | os.PathLike[str], *, targets: Iterable[str] = ()) -> None:
-        """The file that it was loaded from, once more: with the state that was saved, for the
-        machines that it is for."""
-        save_again(path, self._code.file, self.name, targets)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return from_saved, (bytes(self._code.file.memory),)

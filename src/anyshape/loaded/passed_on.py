@@ -6,11 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from anyshape.base.errors import NotSavableError
-from anyshape.loaded.programs import FileCode
-from anyshape.saved.container import SavedFile, write_file
-from anyshape.saved.targets import targets_of
-
 if TYPE_CHECKING:
     from anyshape.execute import (
         CallProfile,
@@ -26,25 +21,6 @@ if TYPE_CHECKING:
     from anyshape.runtime.metrics import Metrics
     from anyshape.runtime.program import Estimate
     from anyshape.sym import Axis
-
-
-def save_again(
-    path: str | PathLike[str], file: SavedFile, name: str, targets: Iterable[str]
-) -> None:
-    """The same file. It has what it has: code for others is compiled, and this is not."""
-    known = {target.name for target in targets_of(file)}
-    for target in targets:
-        if target not in known:
-            causes = {f"no code for {target}, and nothing to compile": 1}
-            fix = "load the file with recompile=True, then save that"
-            raise NotSavableError(name, causes, fix)
-    write_file(path, [file.memory])
-
-
-def targets_from(code: FileCode) -> tuple[str, ...]:
-    """All of a file's, with the one in use first."""
-    names = (target.name for target in targets_of(code.file))
-    return tuple(dict.fromkeys((code.target.name, *names)))
 
 
 class PassedOn:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from anyshape.base.pickled import from_saved
 from anyshape.loaded.executable import LoadedExecutable
+from anyshape.loaded.from_file import FromFile
 from anyshape.loaded.model import leaves_of, rebuilt
-from anyshape.loaded.passed_on import PassedOn, save_again, targets_from
 from anyshape.loaded.programs import FileCode
 from anyshape.saved.container import Bytes, write_file
 from anyshape.saved.records import RaggedRecord
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anyshape.execute.ragged_calls import RaggedCalls
 
 
-class LoadedRaggedModel(PassedOn):
+class LoadedRaggedModel(FromFile):
     """A ragged model from a file, called like it. See `RaggedModule`.
 
     Results that the model has in a class of its own are in a dict with the same names here.
@@ -30,9 +30,12 @@ class LoadedRaggedModel(PassedOn):
     ) -> None:
         """`compiled` is what its graph was compiled to anew: then no code of the file is used."""
         loaded = LoadedExecutable(record.executable, code) if compiled is None else None
-        super().__init__(lambda: loaded.executable if loaded else cast("Executable", compiled))
+
+        def assemble() -> Executable:
+            return loaded.executable if loaded is not None else cast("Executable", compiled)
+
+        super().__init__(assemble, record.executable, code)
         self._record = record
-        self._code = code
         self._compiled = compiled
         self._calls: RaggedCalls | None = None
 
@@ -45,24 +48,10 @@ class LoadedRaggedModel(PassedOn):
         results = self._calls.results(self.executable, args, kwargs)
         return rebuilt(self._record.results, leaves_of(self._record.returned, results))
 
-    @property
-    def inputs(self) -> Sequence[tuple[str, str]]:
-        """Name and type of each array that its graph takes."""
-        return self._record.executable.inputs
-
-    @property
-    def name(self) -> str:
-        return self._record.executable.name
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The machines that the file has code for; the first is what runs here."""
-        return targets_from(self._code)
-
     def save(self, path: str | os.PathLike[str], *, targets: Iterable[str] = ()) -> None:
         """The file that it was loaded from, once more; of one that was compiled anew, a new one."""
         if self._compiled is None:
-            save_again(path, self._code.file, self.name, targets)
+            super().save(path, targets=targets)
         else:
             write_file(path, self.saved(targets))
 

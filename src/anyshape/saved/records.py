@@ -234,6 +234,7 @@ class ExecutableRecord(NamedTuple):
     host_ops: tuple[tuple[str, int], ...]
     observed: str
     profile: str  # calls by their sizes
+    static: bool  # whether memory for all sizes is taken at once
     executor: ExecutorRecord
 
 
