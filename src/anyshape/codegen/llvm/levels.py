@@ -16,13 +16,11 @@ from typing import ClassVar, Final
 
 from anyshape.base.errors import CodeError, OptionError
 from anyshape.codegen.llvm.compiler import Compiler
+from anyshape.codegen.llvm.cpu_target import CpuTarget
 from anyshape.codegen.llvm.elf import defined_symbols
 from anyshape.codegen.llvm.emitting import written
-from anyshape.codegen.llvm.listings import listing
 from anyshape.codegen.llvm.target import NAMED_TARGETS, LlvmTarget
-from anyshape.codegen.target import Guard, Loaded, MemoryKind, Origins, Progress, Setup, Source
-from anyshape.loop import Kernel
-from anyshape.lower.tiling import Tiling
+from anyshape.codegen.target import Guard, Loaded, Origins, Progress, Setup, Source
 
 LEVELS: Final[Mapping[str, LlvmTarget]] = MappingProxyType(
     {
@@ -38,7 +36,7 @@ def level_named(name: str) -> LevelTarget:
     """The target of that name."""
     if name not in LEVELS:
         raise OptionError("targets", str(name), f"one of native, {', '.join(LEVELS)}")
-    return LevelTarget(name, LEVELS[name])
+    return LevelTarget(LEVELS[name], name)
 
 
 NOWHERE: Final = 1
@@ -69,37 +67,20 @@ def _refusing() -> Yields[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelTarget:
-    """CPUs of one level, wherever they are. See `codegen.target.Target`."""
+class LevelTarget(CpuTarget):
+    """CPUs of one level, wherever they are."""
 
     level: str
-    llvm: LlvmTarget
 
     name: ClassVar[str] = "level"
-    memory: ClassVar[MemoryKind] = MemoryKind.HOST
-    most_threads: ClassVar[int | None] = None
     is_measured: ClassVar[bool] = False
-    is_machine_code: ClassVar[bool] = True
-
-    @property
-    def isa(self) -> str:
-        return self.llvm.isa
-
-    @property
-    def tiling(self) -> Tiling:
-        return self.llvm.tiling
 
     @property
     def guard(self) -> Guard | None:
         return _refusing
 
     def generator(self, setup: Setup) -> ObjectGenerator:
-        return ObjectGenerator(
-            Compiler(self.llvm, cpus=setup.jobs, cache=setup.cache), setup.progress
-        )
-
-    def listing(self, kernel: Kernel, form: str) -> str:
-        return listing(kernel, self.llvm, form)
+        return ObjectGenerator(self.compiler(setup), setup.progress)
 
 
 class ObjectGenerator:

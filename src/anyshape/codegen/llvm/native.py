@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Final
 
 from anyshape.base.errors import CodeError, OptionError
 from anyshape.codegen.llvm.compiler import Compiler
+from anyshape.codegen.llvm.cpu_target import CpuTarget
 from anyshape.codegen.llvm.emitting import Source as Written
 from anyshape.codegen.llvm.emitting import source_name, written
 from anyshape.codegen.llvm.isa import executed_with
-from anyshape.codegen.llvm.listings import listing
-from anyshape.codegen.llvm.target import NAMED_TARGETS, LlvmTarget, host_target
+from anyshape.codegen.llvm.target import NAMED_TARGETS, host_target
 from anyshape.codegen.shared_code import shared_code
 from anyshape.codegen.target import (
     Code,
@@ -21,46 +20,27 @@ from anyshape.codegen.target import (
     Host,
     Load,
     Loaded,
-    MemoryKind,
     Origins,
     Progress,
     Setup,
     Source,
 )
-from anyshape.loop import Kernel
-from anyshape.lower.tiling import Tiling
 
 
-@dataclass(frozen=True, slots=True)
-class NativeTarget:
-    """A CPU that runs what LLVM makes for it. See `codegen.target.Target`."""
+class NativeTarget(CpuTarget):
+    """A CPU that runs what LLVM makes for it."""
 
-    llvm: LlvmTarget
+    __slots__ = ()
 
     name: ClassVar[str] = "native"
-    memory: ClassVar[MemoryKind] = MemoryKind.HOST
-    most_threads: ClassVar[int | None] = None
     is_measured: ClassVar[bool] = True
-    is_machine_code: ClassVar[bool] = True
-
-    @property
-    def isa(self) -> str:
-        return self.llvm.isa
-
-    @property
-    def tiling(self) -> Tiling:
-        return self.llvm.tiling
 
     @property
     def guard(self) -> Guard | None:
         return None  # machine code raises nothing
 
     def generator(self, setup: Setup) -> LlvmGenerator:
-        compiler = Compiler(self.llvm, cpus=setup.jobs, cache=setup.cache)
-        return LlvmGenerator(compiler, setup.load, setup.progress)
-
-    def listing(self, kernel: Kernel, form: str) -> str:
-        return listing(kernel, self.llvm, form)
+        return LlvmGenerator(self.compiler(setup), setup.load, setup.progress)
 
 
 class LlvmGenerator:
