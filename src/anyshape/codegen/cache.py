@@ -18,9 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from anyshape.base.bounded_folder import keep_within
 from anyshape.base.options import DEFAULT_CACHE_BYTES, Options
-from anyshape.codegen.bounded_folder import keep_within
-from anyshape.codegen.private_folder import (
+from anyshape.base.private_folder import (
     open_private_folder,
     own_folder,
     read_file,

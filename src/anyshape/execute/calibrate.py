@@ -21,7 +21,7 @@ import numpy as np
 
 from anyshape.base.fork_lock import WorkLock
 from anyshape.base.options import Options
-from anyshape.codegen.private_folder import open_private_folder, own_folder, read_file, write_file
+from anyshape.base.private_folder import open_private_folder, own_folder, read_file, write_file
 from anyshape.codegen.target import Target
 from anyshape.ir.graph import Graph
 from anyshape.ir.text.parser import parse

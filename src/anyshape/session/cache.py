@@ -16,10 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from anyshape.base.bounded_folder import keep_within
 from anyshape.base.errors import AnyshapeError
 from anyshape.base.options import Options
-from anyshape.codegen.bounded_folder import keep_within
-from anyshape.codegen.private_folder import (
+from anyshape.base.private_folder import (
     map_file,
     open_private_folder,
     own_folder,

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from tests.watchdog import HANGS_AFTER
 
+from anyshape.base import private_folder
 from anyshape.base.options import Options
-from anyshape.codegen import private_folder
 from anyshape.codegen.cache import (
     ObjectCache,
     decode_entry,

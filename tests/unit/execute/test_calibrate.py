@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from anyshape.base.options import Options
-from anyshape.codegen.private_folder import own_folder
+from anyshape.base.private_folder import own_folder
 from anyshape.execute import calibrate
 from anyshape.execute.calibrate import DEFAULTS, CompileGraph, machine_costs
 from anyshape.execute.target import target_for

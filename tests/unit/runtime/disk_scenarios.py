@@ -16,9 +16,9 @@ import numpy as np
 
 import anyshape as ash
 from anyshape.base.options import Options
+from anyshape.base.private_folder import own_folder
 from anyshape.codegen.cache import encode_entry
 from anyshape.codegen.llvm.compile import compile_object
-from anyshape.codegen.private_folder import own_folder
 from anyshape.execute.target import target_for
 
 WEIGHT = np.random.default_rng(0).standard_normal((16, 24)).astype(np.float32)

@@ -10,7 +10,7 @@ import os
 import time
 from dataclasses import dataclass
 
-from anyshape.codegen.private_folder import PARTIAL_SUFFIX, remove_file
+from anyshape.base.private_folder import PARTIAL_SUFFIX, remove_file
 
 _ABANDONED_SECONDS = 3600  # a partial file this old belongs to a process that died
 
