@@ -172,6 +172,25 @@ def test_wider_types_take_every_size() -> None:
         assert (run("native", lambda x: x + x.shape[0], x) == wanted).all()
 
 
+@every_executor
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("size", [0, 1, 7])
+def test_u64_takes_every_size(executor: Any, use: str, size: int) -> None:
+    found = run(executor, USES[use], np.zeros(size, np.uint64))
+    wanted = {"below": 0, "compared": True}.get(use, size)
+    assert found.size == (1 if use == "converted" else 3 if use == "filled" else size)
+    assert (found == wanted).all()
+
+
+@every_executor
+def test_u64_takes_a_size_that_data_decides_but_no_negative_one(executor: Any) -> None:
+    x, mask = np.array([2, 1], np.uint64), np.array([False, True])
+    late = lambda x, mask: x & (x.masked_select(mask).shape[0] * 2)  # noqa: E731
+    assert run(executor, late, x, mask).tolist() == [2, 0]
+    with pytest.raises(FactViolationError, match="meets u64, which holds 0..18446744073709551615"):
+        run(executor, lambda x: x + (x.shape[0] - 3), x)
+
+
 def test_a_number_that_f16_does_not_hold() -> None:
     with pytest.raises(DTypeError) as caught:
         run("native", lambda x: x + 70_000, np.zeros(3, np.float16))

@@ -123,8 +123,14 @@ def require_held(what: str, low: Dim, high: Dim, dtype: DType) -> None:
         return
     wider = "f32" if dtype.is_float else "i64"
     why = f"{what} meets {dtype}, which holds {least}..{largest}; use .astype(ash.{wider})"
-    for predicate in (low >= least, high <= largest):
-        active().require(predicate, why)
+    active().require(low >= least, why)
+    if largest < _LARGEST_SIZE:
+        active().require(high <= largest, why)
+
+
+_LARGEST_SIZE = int(np.iinfo(np.int64).max)
+"""Sizes are computed in 64 bits with a sign, so that none is beyond u64; a check that says so would
+compute with a number that no size can be."""
 
 
 def _integers_of(dtype: DType) -> tuple[int, int] | tuple[None, None]:
