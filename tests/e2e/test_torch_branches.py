@@ -198,6 +198,37 @@ def test_splits_are_followed_within_a_range() -> None:
     assert list(differences(function, fast)) == []
 
 
+COUNTED: dict[str, Function] = {
+    "chunk": lambda x: x.chunk(x.shape[1] // 2, 1),
+    "chunk by name": lambda x: torch.chunk(x, chunks=min(x.shape[1], 4), dim=1),
+    "chunk of a product": lambda x: x.reshape(-1).chunk(x.shape[0] * x.shape[1]),
+    "chunk, one of them": lambda x: x.chunk(x.shape[1] // 2, 1)[:1],
+    "unsafe_chunk": lambda x: torch.unsafe_chunk(x, x.shape[1] // 2, 1),
+    "tensor_split": lambda x: x.tensor_split(x.shape[1] // 2, 1),
+    "hsplit": lambda x: torch.hsplit(x[:, : x.shape[1] // 2], x.shape[1] // 2),
+    "range": lambda x: [x * i for i in range(x.shape[1] // 2)],
+}
+"""Parts, of which the model's code computes how many there are."""
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_number_of_parts_that_is_computed_from_sizes_is_a_case(name: str) -> None:
+    function, same = COUNTED[name], []
+    fast = compiled(function, (4, 6))
+    for size in SQUARE:
+        x = torch.randn(size)
+        try:
+            result = fast(x)
+        except AnyshapeError:
+            continue
+        wanted = eager(function, x)
+        assert wanted is not None, size
+        assert len(result) == len(wanted), size
+        assert not any(map(_differ, result, wanted)), size
+        same.append(size)
+    assert (4, 6) in same
+
+
 # --- how many -------------------------------------------------------------------------------------
 
 

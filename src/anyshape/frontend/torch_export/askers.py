@@ -67,15 +67,15 @@ def asking_frame() -> FrameType | None:
     return layer
 
 
-def taking_frame() -> FrameType | None:
-    """The frame of the model's code for which a size becomes a number, may be by an op: one that
-    takes no symbolic sizes (`linspace`) is recorded with that number. The number of an op's results
-    is the matter of its entry."""
+def taking_frame(taken: Any) -> FrameType | None:
+    """The frame of the model's code for which a size, an expression, becomes a number, may be by an
+    op: one that takes no symbolic sizes (`linspace`) is recorded with that number. The number of an
+    op's results is the matter of its entry, unless the model's code gave it (`chunk(n // 2)`)."""
     frame = asking_frame()
     outer: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is None and outer is not None:
         file, name = outer.f_code.co_filename, outer.f_code.co_name
-        if (name in _ENTRIES and file.startswith(_OURS)) or _counts_parts(outer):
+        if (name in _ENTRIES and file.startswith(_OURS)) or _counts_parts(outer, taken):
             return None
         if is_models_own(outer):
             frame = outer
@@ -83,13 +83,16 @@ def taking_frame() -> FrameType | None:
     return frame
 
 
-def _counts_parts(frame: FrameType) -> bool:
-    """Whether torch calls an op there that gives as many tensors as sizes say."""
+def _counts_parts(frame: FrameType, taken: Any) -> bool:
+    """Whether torch calls an op there that gives as many tensors as sizes say, and counts these."""
     if not frame.f_code.co_filename.startswith(TORCH_FOLDER):
         return False
     called = frame.f_locals.get("func", frame.f_locals.get("self"))
     name = getattr(called, "__name__", "") if callable(called) else ""
-    return isinstance(name, str) and name.partition(".")[0] in _WITH_PARTS
+    if not isinstance(name, str) or name.partition(".")[0] not in _WITH_PARTS:
+        return False
+    given = (*frame.f_locals.get("args", ()), *frame.f_locals.get("kwargs", {}).values())
+    return all(number.node.expr != taken for number in given if isinstance(number, torch.SymInt))
 
 
 _WITH_PARTS = frozenset(

@@ -119,7 +119,7 @@ def _answers(questions: Questions, named: bool, as_at_one: str | None) -> Any:
     def evaluate(self: Any, node: Any, *args: Any, **kwargs: Any) -> Any:
         if get_ident() != thread or not node._expr.free_symbols:
             return own(self, node, *args, **kwargs)
-        known = len(self.replacements)
+        known, expression = len(self.replacements), node.expr
         try:
             answer = own(self, node, *args, **kwargs)
         except Exception as error:
@@ -127,7 +127,7 @@ def _answers(questions: Questions, named: bool, as_at_one: str | None) -> Any:
             if claimed is None:
                 raise
             return claimed
-        frame = asking_frame() if node.pytype is bool else taking_frame()
+        frame = asking_frame() if node.pytype is bool else taking_frame(expression)
         if len(self.replacements) != known:
             chooses = frame is not None and node.pytype is bool
             _note_fixed(questions, self.replacements, chooses=chooses)

@@ -149,10 +149,12 @@ def chunk(call: Call, x: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
 
 
 @entry("aten.tensor_split.sections")
-def tensor_split(call: Call, x: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
+def tensor_split(call: Call, x: Tensor, sections: Size, dim: int = 0) -> list[Tensor]:
     """The first parts are larger by 1, as many as the division leaves over."""
-    size = x.shape[normal_axis(dim, x.ndim)]
-    sizes = [(size + (sections - 1 - i)) // sections for i in range(sections - 1)]
+    size, count = x.shape[normal_axis(dim, x.ndim)], _result_count(call)
+    why = f"tensor_split({sections}, {dim}) was captured with {count} {_PARTS[count == 1]}"
+    captured_for(Equal(Dim.of(sections), Dim.of(count)), why)
+    sizes = [(size + (count - 1 - i)) // count for i in range(count - 1)]
     return split_with_sizes(call, x, [*sizes, size - sum(sizes, Dim.of(0))], dim)
 
 
