@@ -28,7 +28,7 @@ def holds_at(condition: Any, sizes: dict[Any, int]) -> bool:
     """Whether a condition is true for these sizes, as Python computes it."""
     try:
         return bool(_INTERPRETER.sympy_interp(PythonReferenceAnalysis, sizes, condition))
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, ValueError, TypeError):  # a root of less than 0 has no order
         return False
 
 

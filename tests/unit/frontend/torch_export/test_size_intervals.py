@@ -61,3 +61,10 @@ def test_what_grows_without_end_has_no_end() -> None:
 
 def test_a_division_by_nothing_holds_nowhere() -> None:
     assert not holds_at(sympy.Eq(FloorDiv(M, N), 0), {M: 3, N: 0})
+
+
+def test_a_root_of_less_than_0_is_compared_with_nothing() -> None:
+    condition = FloatPow(ToFloat(N - 3), 0.5) > 2.0
+    assert holds_at(condition, {N: 8})
+    assert not holds_at(condition, {N: 0})
+    assert interval_around(condition, N, 8) is not None
