@@ -689,3 +689,11 @@ def test_a_graph_has_no_branches() -> None:
 
     with pytest.raises(OptionError, match="branches"):
         ash.compile(double, branches=2)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+def test_a_float_of_a_size_leaves_renorm_its_dtype() -> None:
+    fast = compiled(lambda x: torch.renorm(x, 2, 0, float(x.shape[1] // 2)))
+    for size in ((4, 6), (3, 9), (2, 3)):
+        x = torch.randn(size) * 9
+        assert fast(x).dtype == torch.float32
+        torch.testing.assert_close(fast(x), torch.renorm(x, 2, 0, float(size[1] // 2)))

@@ -9,7 +9,7 @@ from anyshape.frontend.aten.calls import Call, NoEntryError, entry
 from anyshape.frontend.aten.value_checks import check_indices
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import reduce as red
-from anyshape.frontend.builder.convert import as_index, cast_to
+from anyshape.frontend.builder.convert import ArrayLike, as_index, cast_to
 from anyshape.frontend.builder.functions import sqrt
 from anyshape.frontend.builder.movement import broadcast_to, expand_dims, gather
 from anyshape.frontend.builder.search import searchsorted
@@ -95,7 +95,7 @@ def cdist(call: Call, x: Tensor, y: Tensor, p: float = 2.0, *_: Any, **__: Any) 
 
 
 @entry("aten.renorm.default")
-def renorm(call: Call, x: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+def renorm(call: Call, x: Tensor, p: float, dim: int, maxnorm: ArrayLike) -> Tensor:
     """Slices along an axis made shorter where their norm is too large."""
     if p <= 0 or math.isinf(p):
         raise NoEntryError
@@ -103,4 +103,5 @@ def renorm(call: Call, x: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = tuple(each for each in range(x.ndim) if each != axis)
     total = red.sum(ew.power(ew.abs(x), p), axis=others, keepdims=True)
     norm = ew.power(total, 1 / p)
-    return x * ew.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1)
+    most = call.operand(maxnorm)  # of a size it is an f64
+    return x * ew.where(norm > most, most / (norm + 1e-7), 1)
