@@ -84,11 +84,12 @@ docs: $(VENV)/.docs-deps  ## the site, build/docs/index.html: searchable, needs 
 	$(PY) -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 
-# What many threads do, from Python, and kernels that are written in C++.
+# What many threads do, from Python, kernels that are written in C++, and plans of level 2.
 SANITIZED_TESTS := $(addprefix tests/unit/, runtime/test_threads.py runtime/test_threads_limits.py \
   runtime/test_specializations.py runtime/test_memory.py runtime/test_kernels_in_threads.py \
   execute/test_result_cache.py execute/test_background.py execute/test_course.py \
-  execute/test_course_caches.py execute/test_course_faults.py)
+  execute/test_course_caches.py execute/test_course_faults.py execute/test_economy.py \
+  execute/test_pipelined.py)
 
 sanitize: $(VENV)/.test-deps  ## damaged object code, and threads under load, with ASan and TSan
 	$(PY) -m tests.native.make_objects build/sanitize/objects
