@@ -103,6 +103,26 @@ def test_up_and_down() -> None:
     compiled_and_compared(UpAndDown(), [(36, 28), (7, 9), (31, 90), (2, 3)])
 
 
+@pytest.mark.parametrize("samples", [1, 2, 63, 1009, 20011])
+def test_norms_of_all_channels_are_done_as_convolutions_lie(samples: int) -> None:
+    """Of sounds: short ones are a row each, long ones go in parts."""
+    torch.manual_seed(0)
+    norms = nn.GroupNorm(1, 24), nn.GroupNorm(1, 24)
+    for norm in norms:
+        nn.init.normal_(norm.weight)
+        nn.init.normal_(norm.bias)
+    net = nn.Sequential(
+        nn.Conv1d(5, 24, 1), nn.PReLU(), norms[0], nn.Conv1d(24, 24, 3, padding=1, groups=24),
+        nn.PReLU(), norms[1], nn.Conv1d(24, 7, 1),
+    ).eval()  # fmt: skip
+    fast = ash.compile(net, (torch.randn(2, 5, 20),), axes={"input": ("batch", None, "samples")})
+    assert transposes(fast) == 2, "the sound and the result"
+    for batch in (1, 3):
+        x = torch.randn(batch, 5, samples)
+        with torch.no_grad():
+            torch.testing.assert_close(fast(x), net(x), rtol=1e-4, atol=2e-5)
+
+
 def test_channels_last_in_memory() -> None:
     torch.manual_seed(0)
     layer = torch.nn.Conv2d(3, 8, 3, padding=1).eval()

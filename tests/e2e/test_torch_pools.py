@@ -64,6 +64,7 @@ RESIZES: dict[str, Callable[[Any], Any]] = {
 
 NORMS: dict[str, Callable[[Any], Any]] = {
     "group": lambda x: fn.group_norm(x, 2, torch.arange(1.0, 5.0), torch.ones(4)),
+    "all channels": lambda x: fn.group_norm(x, 1, torch.arange(1.0, 5.0), torch.ones(4)),
     "group without weights": lambda x: fn.group_norm(x, 4),
     "instance": lambda x: fn.instance_norm(x, weight=torch.arange(1.0, 5.0)),
     "instance by averages": lambda x: fn.instance_norm(

@@ -1,6 +1,8 @@
 """Norms over groups of channels, as rows: `[batch, group, channels of it, …]`.
 
-16-bit floats are computed in f32 and rounded once.
+One group of all channels is `[batch, channels, …]`: without a reshape in between, the norm is done
+in the order of axes that convolutions around it have. 16-bit floats are computed in f32 and rounded
+once.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ def _grouped(
     channels = x.shape[1]
     why = f"a norm over {groups} groups divides {channels} channels"
     active().require(Divisible(channels, groups), why)
-    inside = channels // groups
-    apart = in_wide(x).reshape((x.shape[0], groups, inside, *x.shape[2:]))
-    axes = tuple(range(2, apart.ndim))
+    split = (channels,) if groups == 1 else (groups, channels // groups)
+    apart = in_wide(x).reshape((x.shape[0], *split, *x.shape[2:]))
+    axes = tuple(range(len(split), apart.ndim))
     mean = red.mean(apart, axes, keepdims=True)
     scale = rsqrt(red.var(apart, axes, keepdims=True) + eps)
     found = (apart - mean) * scale
-    per_channel = (groups, inside, *(1,) * (x.ndim - 2))
+    per_channel = (*split, *(1,) * (x.ndim - 2))
     if weight is not None:
         found = found * in_wide(weight).reshape(per_channel)
     if bias is not None:
