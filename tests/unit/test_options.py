@@ -1,5 +1,6 @@
 """Options from environment variables."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,49 @@ def test_defaults_and_values():
     without = options_from_environment({"ANYSHAPE_WITHOUT": "fuse, narrowing"})
     assert without == Options(without=("fuse", "narrowing"))
     assert options_from_environment({"ANYSHAPE_ISA": "sse2"}) == Options(isa="sse2")
+    assert options_from_environment({"ANYSHAPE_AFFINITY": "none"}) == Options()
+    assert options_from_environment({"ANYSHAPE_MEMORY_LIMIT": "none"}) == Options()
+    for text in ("2 GiB", str(2**31)):
+        found = options_from_environment({"ANYSHAPE_MEMORY_LIMIT": text})
+        assert found == Options(memory_limit=2**31)
+
+
+def test_lists_of_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)  # pyright: ignore[reportUnknownLambdaType,reportUnknownArgumentType]
+    assert options_from_environment({"ANYSHAPE_AFFINITY": "5, 0,2-3"}).affinity == (5, 0, 2, 3)
+    assert Options(affinity=[5, 0]) == Options(affinity=(5, 0))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0;1", "a list of CPUs as in 0,2-3, or none"),
+        ("0,,1", "a list of CPUs as in 0,2-3, or none"),
+        ("3-2", "a list of CPUs as in 0,2-3, or none"),
+        ("0-99999999999", "a list of CPUs as in 0,2-3, or none"),
+        ("0,0-1", "a list that has each CPU once"),
+        ("1,9", "of CPUs that this process may use: 0, 1"),
+    ],
+)
+def test_lists_of_no_cpus(text: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)  # pyright: ignore[reportUnknownLambdaType,reportUnknownArgumentType]
+    with pytest.raises(OptionError) as caught:
+        options_from_environment({"ANYSHAPE_AFFINITY": text})
+    assert (caught.value.option, caught.value.value) == ("ANYSHAPE_AFFINITY", text)
+    assert caught.value.expected == expected
+
+
+@pytest.mark.parametrize("cpus", ["0", 0, (0.5,), (-1,), (True,), {0}])
+def test_affinity_is_a_list_of_cpus(cpus: Any) -> None:
+    with pytest.raises(OptionError, match=r"affinity=.* is not a tuple of CPUs"):
+        Options(affinity=cpus)
+
+
+def test_affinity_where_threads_have_no_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert Options().affinity == ()
+    with pytest.raises(OptionError, match="left out: this system puts no thread on a CPU"):
+        Options(affinity=(0,))
 
 
 @pytest.mark.parametrize(
@@ -55,6 +99,11 @@ def test_defaults_and_values():
             "ANYSHAPE_ISA",
             "AVX2",
             "ANYSHAPE_ISA='AVX2' is not one of avx512, avx2, sse2, neon, scalar",
+        ),
+        (
+            "ANYSHAPE_MEMORY_LIMIT",
+            "much",
+            "ANYSHAPE_MEMORY_LIMIT='much' is not a number of bytes",
         ),
         ("ANYSHAPE_PERF_MAP", "yes", "ANYSHAPE_PERF_MAP='yes' is not 0 or 1"),
     ],

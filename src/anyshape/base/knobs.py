@@ -26,6 +26,21 @@ KNOBS: Final = (
         "the most threads that the process uses; affinity and cgroup quota are respected",
     ),
     Knob(
+        "affinity",
+        "ANYSHAPE_AFFINITY",
+        "none",
+        "CPUs of the threads, `(0, 2)` or `0,2-3`: so many threads at most, each worker on the CPU"
+        " at its place in the list; the calling thread, which is the first, stays where it is;"
+        " `none` leaves them to the operating system; one list for all Executables of a process",
+    ),
+    Knob(
+        "memory_limit",
+        "ANYSHAPE_MEMORY_LIMIT",
+        "none",
+        "the bytes that one call may take, `1 GiB` or a number, where neither `compile` nor the"
+        " call says another limit; executables that are saved keep it",
+    ),
+    Knob(
         "specializations",
         "ANYSHAPE_SPECIALIZATIONS",
         "1024",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -34,6 +34,8 @@ class Options:
     session_cache_bytes: int = DEFAULT_SESSION_CACHE_BYTES  # of compiled ONNX models; 0: keep none
     perf_map: bool = False
     threads: int = 0  # the most that any Executable may use; 0: the CPUs allowed to the process
+    affinity: Sequence[int] = ()  # the CPU of each thread; (): where the operating system says
+    memory_limit: int | None = None  # bytes of one call, unless compile or the call says otherwise
     compile_jobs: int = 0  # the most processes that compile, this one included; 0: one per CPU
     target: str = "native"  # what runs kernels, by its name in `codegen/targets.py`
     isa: str = ""  # instruction set of kernels, one that the CPU executes; "": the best of them
@@ -53,6 +55,9 @@ class Options:
         check_count("cache_bytes", self.cache_bytes, "a number of bytes")
         check_count("session_cache_bytes", self.session_cache_bytes, "a number of bytes")
         check_count("threads", self.threads, "a number of threads, or 0 for all CPUs")
+        object.__setattr__(self, "affinity", _checked_cpus("affinity", self.affinity))
+        if self.memory_limit is not None:
+            check_count("memory_limit", self.memory_limit, "a number of bytes")
         check_count("compile_jobs", self.compile_jobs, "a number of processes, or 0 for all CPUs")
         check_count("debug", self.debug, "a number from 0 to 4")
         check_count("specializations", self.specializations, "a number of bindings")
@@ -101,6 +106,8 @@ def options_from_environment(environment: Mapping[str, str] = os.environ) -> Opt
             DEFAULT_SESSION_CACHE_BYTES,
         ),
         threads=_count(environment, "ANYSHAPE_THREADS", "a number of threads"),
+        affinity=_cpus(environment, "ANYSHAPE_AFFINITY"),
+        memory_limit=_bytes(environment, "ANYSHAPE_MEMORY_LIMIT"),
         compile_jobs=_count(environment, "ANYSHAPE_COMPILE_JOBS", "a number of processes"),
         perf_map=_switch(environment, "ANYSHAPE_PERF_MAP"),
         target=environment.get("ANYSHAPE_TARGET") or "native",
@@ -146,6 +153,56 @@ def _count(environment: Mapping[str, str], name: str, expected: str, default: in
     if not (text.isascii() and text.isdigit()):
         raise OptionError(name, text, expected)
     return int(text)
+
+
+def _bytes(environment: Mapping[str, str], name: str) -> int | None:
+    text = environment.get(name, "").strip()
+    if text in ("", "none"):
+        return None
+    digits = text.isascii() and text.isdigit()
+    return int(text) if digits else byte_count(name, text)
+
+
+_MOST_CPUS = 1 << 16
+"""Numbers of CPUs are below this: a range in a list of them is written out."""
+
+
+def _cpus(environment: Mapping[str, str], name: str) -> tuple[int, ...]:
+    """`0,2-3` as the kernel writes lists of CPUs."""
+    text = environment.get(name, "").strip()
+    if text in ("", "none"):
+        return ()
+    cpus: list[int] = []
+    for part in text.split(","):
+        match = _CPUS.fullmatch(part.strip())
+        if match is None or int(match[2] or match[1]) >= _MOST_CPUS:
+            raise OptionError(name, text, _A_LIST_OF_CPUS)
+        cpus += range(int(match[1]), int(match[2] or match[1]) + 1)
+    if not cpus:
+        raise OptionError(name, text, _A_LIST_OF_CPUS)
+    return _checked_cpus(name, cpus, text)
+
+
+_CPUS = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+_A_LIST_OF_CPUS = "a list of CPUs as in 0,2-3, or none"
+
+
+def _checked_cpus(option: str, cpus: object, text: str | None = None) -> tuple[int, ...]:
+    """Refuses what is no list of CPUs, names one twice, or one that this process may not use."""
+    text = repr(cpus) if text is None else text
+    if isinstance(cpus, str) or not isinstance(cpus, Sequence):
+        raise OptionError(option, str(cpus), "a tuple of CPUs: (0, 2)")
+    for cpu in cast(Sequence[object], cpus):
+        check_count(option, cpu, "a tuple of CPUs: (0, 2)")
+    chosen = tuple(map(int, cast(Sequence[int], cpus)))
+    if len(set(chosen)) < len(chosen):
+        raise OptionError(option, text, "a list that has each CPU once")
+    if chosen and not hasattr(os, "sched_getaffinity"):
+        raise OptionError(option, text, "left out: this system puts no thread on a CPU")
+    if chosen and not (allowed := os.sched_getaffinity(0)).issuperset(chosen):
+        there = ", ".join(map(str, sorted(allowed)))
+        raise OptionError(option, text, f"of CPUs that this process may use: {there}")
+    return chosen
 
 
 def _one_of(environment: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:

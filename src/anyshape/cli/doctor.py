@@ -14,6 +14,7 @@ from anyshape.execute.target import executable_isas
 from anyshape.ir.text.parser import parse
 from anyshape.observe.table import byte_text
 from anyshape.runtime.machine import cpu_levels, machine
+from anyshape.runtime.options import most_threads
 
 PACKAGES = ("anyshape", "numpy", "llvmlite", "ml_dtypes", "onnx", "torch")
 GRAPH = """graph test(x: f32[n, k], y: f32[k, m]) -> f32[n, m] {
@@ -27,7 +28,7 @@ GRAPH = """graph test(x: f32[n, k], y: f32[k, m]) -> f32[n, m] {
 def examined() -> dict[str, Any]:
     """Names and values, to print or to read."""
     here, options = machine(), options_from_environment()
-    isas = executable_isas()
+    isas, limit = executable_isas(), options.memory_limit
     found: dict[str, Any] = {
         "instruction set": options.isa or isas[0],
         "executes": ", ".join(isas),
@@ -35,6 +36,9 @@ def examined() -> dict[str, Any]:
         "CPUs": here.cpus,
         "CPUs by affinity": here.affinity_cpus,
         "CPU quota": here.cpu_quota or "none",
+        "threads": min(here.cpus, most_threads(options) or here.cpus),
+        "affinity": ", ".join(map(str, options.affinity)) or "none",
+        "memory limit": "none" if limit is None else byte_text(limit),
         "L1, L2, L3": ", ".join(map(byte_text, (here.l1d_bytes, here.l2_bytes, here.l3_bytes))),
         "cache": str(options.cache_dir),
     }

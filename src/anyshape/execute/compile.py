@@ -59,7 +59,7 @@ from anyshape.plan.costs import MachineCosts
 from anyshape.plan.schedule import schedule
 from anyshape.runtime import machine
 from anyshape.runtime.code import load_code
-from anyshape.runtime.options import RunOptions
+from anyshape.runtime.options import RunOptions, most_threads, run_options
 from anyshape.sym.decide.decider import shared_decider
 
 EXECUTORS: Final[Mapping[ExecutorName, Capabilities]] = {
@@ -189,12 +189,12 @@ class ProgramCompiler:
         same ones everywhere. Those of this machine also stand for others with its instructions."""
         own = target_for(options)
         target = target or own
-        running = RunOptions(
-            _threads(choices.executor, options, choices.threads, target),
+        own_limit = choices.memory_limit
+        running = replace(
+            run_options(options),
+            threads=_threads(choices.executor, options, choices.threads, target),
             wait_for_team=choices.wait_for_team,
-            cache_entries=options.specializations,
-            cache_bytes=options.specialization_bytes,
-            memory_limit=choices.memory_limit,
+            memory_limit=options.memory_limit if own_limit is None else own_limit,
         )
         load = partial(load_code, perf_map=options.perf_map)
         jobs = options.compile_jobs or machine().cpus
@@ -261,12 +261,13 @@ def _threads(executor: ExecutorName, options: Options, wanted: int, target: Targ
     """What is asked for, as far as executor, process, target and machine allow it."""
     if executor == "stepwise":
         return 1
-    return min(filter(None, (wanted, options.threads, target.most_threads, machine().cpus)))
+    allowed = most_threads(options), target.most_threads, machine().cpus
+    return min(filter(None, (wanted, *allowed)))
 
 
 def _as_probe(options: Options) -> CompileGraph:
     """Compiles what costs are measured with: on one thread, with the costs that are given."""
-    given = replace(options, calibrate=False)
+    given = replace(options, calibrate=False, memory_limit=None)
     return lambda graph: compile_graph(graph, given, threads=1)
 
 
@@ -274,11 +275,12 @@ def _of_constants(options: Options, choices: CompileOptions) -> Compute:
     """Computes constants by the kernels that the program would compute them by. There is no work on
     constants among constants, so that no program is compiled for another one's."""
     without = (*choices.without, ComputeConstants.name)
+    unlimited = replace(options, memory_limit=None)  # limits are those of calls
 
     def compute(graph: Graph) -> tuple[Array, ...]:
         return compile_graph(
             graph,
-            options,
+            unlimited,
             executor=choices.executor,
             threads=choices.threads,
             deterministic=choices.deterministic,

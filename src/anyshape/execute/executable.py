@@ -44,6 +44,7 @@ from anyshape.runtime.failures import (
     RuntimeFailure,
 )
 from anyshape.runtime.limits import UNLIMITED, Cancellation, RunLimits
+from anyshape.runtime.options import affinity
 from anyshape.runtime.program import Estimate, Metrics, trim_process
 from anyshape.runtime.tracing import traced
 from anyshape.saved.container import Blobs, Bytes, write_file
@@ -401,6 +402,7 @@ class Executable(CopiedAsItself):
             next((described(kernel.target) for kernel in self.kernels), ""),
             groups=self.notes.groups,
             strategies=strategies,
+            affinity=affinity(),
         )
 
     def _strategy_lines(self) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def page_data(
     }
     return {
         "name": explanation.graph,
-        "how": [explanation.executor, explanation.threads, explanation.target],
+        "how": [explanation.executor, explanation.where, explanation.target],
         "axes": [str(axis) for axis in executable.axes],
         "facts": [[str(fact), fact.source] for fact in executable.source.facts.facts],
         "inputs": [[name, str(type_)] for name, type_ in executable.notes.inputs],

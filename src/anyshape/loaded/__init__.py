@@ -19,11 +19,12 @@ import os
 from typing import Any
 
 from anyshape.base.errors import OptionError
+from anyshape.base.options import options_from_environment
 from anyshape.loaded.executable import LoadedExecutable
 from anyshape.loaded.model import LoadedModel
 from anyshape.loaded.programs import FileCode
 from anyshape.loaded.ragged_model import LoadedRaggedModel
-from anyshape.runtime.options import RunOptions
+from anyshape.runtime.options import RunOptions, run_options
 from anyshape.saved.container import SavedFile
 from anyshape.saved.records import ModelRecord, RaggedRecord
 from anyshape.saved.targets import chosen_target
@@ -68,6 +69,7 @@ def loaded(file: SavedFile, threads: int = 0, running: RunOptions | None = None)
     """What an open file holds, if this process may run it."""
     target = chosen_target(file)
     file.check(target.blobs)
+    running = running or run_options(options_from_environment())
     code = FileCode(file, target, threads, running)
     root = code.root()
     if isinstance(root, ModelRecord):

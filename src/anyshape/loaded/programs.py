@@ -32,7 +32,7 @@ class FileCode:
         threads: int = 0,
         running: RunOptions | None = None,
     ) -> None:
-        """`running` has what the process chooses: how much of level 2 is kept."""
+        """`running` has what the process chooses: threads, memory, how much of level 2 is kept."""
         self.file = file
         self.target = target
         self.threads = threads
@@ -107,10 +107,11 @@ class FileCode:
 
     def options(self, record: ProgramRecord) -> RunOptions:
         """As it was compiled, with no more threads than that or than are wanted."""
-        threads = min(filter(None, (record.threads, self.threads)), default=0)
+        wanted = record.threads, self.threads, self.running.threads
+        own_limit = record.memory_limit
         return replace(
             self.running,
-            threads=threads,
+            threads=min(filter(None, wanted), default=0),
             wait_for_team=record.wait_for_team,
-            memory_limit=record.memory_limit,
+            memory_limit=self.running.memory_limit if own_limit is None else own_limit,
         )

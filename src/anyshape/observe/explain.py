@@ -86,6 +86,7 @@ class Explanation:
     branches: tuple[str, ...] = ()  # the cases that have programs of their own, and those refused
     groups: tuple[Group, ...] = ()  # decisions of a saved executable, which has no others
     strategies: tuple[str, ...] = ()  # how axes vary, and what else could be done
+    affinity: tuple[int, ...] = ()  # the CPUs that were chosen for threads
 
     @property
     def applied(self) -> tuple[Group, ...]:
@@ -107,8 +108,15 @@ class Explanation:
 
     @property
     def _how(self) -> str:
-        parts = f"{self.executor} executor", amount(self.threads, "thread"), self.target
+        parts = f"{self.executor} executor", self.where, self.target
         return ", ".join(filter(None, parts))
+
+    @property
+    def where(self) -> str:
+        """Threads, and the CPUs that were chosen for them."""
+        cpus = ", ".join(map(str, self.affinity[: self.threads]))
+        threads = amount(self.threads, "thread")
+        return f"{threads} on CPUs {cpus}" if cpus and self.threads > 1 else threads
 
     def __str__(self) -> str:
         sections = (

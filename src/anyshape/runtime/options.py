@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anyshape.base.errors import OptionError
+from anyshape.base.options import Options
+from anyshape.runtime import _native
+
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
@@ -22,3 +26,32 @@ class RunOptions:
     cache_entries: int = 1024
     cache_bytes: int = 64 << 20
     memory_limit: int | None = None  # bytes of one run: arena, outputs, copies of inputs
+
+
+def run_options(options: Options) -> RunOptions:
+    """As the process chooses it. Its threads are where `options` puts them from here on."""
+    take_affinity(options)
+    return RunOptions(
+        threads=most_threads(options),
+        cache_entries=options.specializations,
+        cache_bytes=options.specialization_bytes,
+        memory_limit=options.memory_limit,
+    )
+
+
+def most_threads(options: Options) -> int:
+    """Of a process; 0: the CPUs allowed to it."""
+    return min(filter(None, (options.threads, len(options.affinity))), default=0)
+
+
+def take_affinity(options: Options) -> None:
+    """Puts the workers of this process on their CPUs. There is one team, so others are refused."""
+    if options.affinity and not _native.take_affinity(list(options.affinity)):
+        taken = ", ".join(map(str, affinity()))
+        found = ", ".join(map(str, options.affinity))
+        raise OptionError("affinity", found, f"what the threads of this process have: {taken}")
+
+
+def affinity() -> tuple[int, ...]:
+    """The CPUs that were chosen for the threads of this process, the caller's first; () if none."""
+    return tuple(_native.affinity())

@@ -17,7 +17,7 @@ from anyshape.base.errors import AnyshapeError, DamagedFileError, NotSavableErro
 from anyshape.base.fork_lock import call_lock
 from anyshape.base.options import Options, options_from_environment
 from anyshape.loaded import LoadedExecutable, loaded
-from anyshape.runtime.options import RunOptions
+from anyshape.runtime.options import run_options
 from anyshape.saved.codec import RecordError, decoded, encoded
 from anyshape.saved.container import SavedFile
 from anyshape.session.cache import SessionCache, session_cache
@@ -149,11 +149,7 @@ class CacheEntry:
             return False
 
     def _program(self, file: SavedFile, record: SessionRecord) -> OnnxProgram:
-        options = self._options
-        running = RunOptions(
-            cache_entries=options.specializations, cache_bytes=options.specialization_bytes
-        )
-        executable = loaded(file, running=running)
+        executable = loaded(file, running=run_options(self._options))
         if not isinstance(executable, LoadedExecutable):
             raise DamagedFileError(file.name, "is damaged: it is no executable")
         executable.get_ready()

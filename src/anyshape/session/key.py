@@ -39,6 +39,7 @@ def entry_key(model: SessionModel, wanted: SessionOptions, options: Options) -> 
         wanted.strict_names,
         sorted(wanted.keywords().items()),
         (options.threads, options.target, options.isa, options.without, options.calibrate),
+        (len(options.affinity), options.memory_limit),
         (here.cpus, here.l1d_bytes, here.l2_bytes, here.l3_bytes),
         (here.vector_isa, here.byte_products, cpu_identity()),
         sources_identity(),

@@ -181,6 +181,16 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys, "doctor", "--json")["self-test"] == "ok"
 
 
+def test_doctor_tells_threads_and_memory(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANYSHAPE_THREADS", "1")
+    monkeypatch.setenv("ANYSHAPE_MEMORY_LIMIT", "3 MiB")
+    found = told(capsys, "doctor", "--json")
+    assert (found["threads"], found["affinity"]) == (1, "none")
+    assert found["memory limit"] == "3.0 MiB"
+
+
 # --- mistakes -------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator, default_rng  # now: a child may find its import half done
+from tests.unit.runtime import affinity_scenarios
 from tests.unit.runtime.disk_scenarios import damaged_entries, full_disk, unreadable_folder
 from tests.unit.runtime.duration import seconds_to_test, wait_until_idle
 from tests.unit.runtime.fork_scenarios import (
@@ -289,6 +290,7 @@ SCENARIOS: dict[str, Callable[[], None]] = {
         only_the_cpus_that_are_allowed,
         unreadable_folder,
         workers_start_when_needed,
+        *affinity_scenarios.SCENARIOS,
     )
 }
 

@@ -182,7 +182,7 @@ function move(event, name) {
 }
 
 document.querySelector("h1").textContent = DATA.name;
-document.getElementById("how").textContent = `${DATA.how[0]} executor, ${DATA.how[1]} threads, ${DATA.how[2]}`;
+document.getElementById("how").textContent = `${DATA.how[0]} executor, ${DATA.how[1]}, ${DATA.how[2]}`;
 document.getElementById("theme").addEventListener("click", () => {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;

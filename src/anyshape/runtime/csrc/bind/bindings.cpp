@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,7 @@
 #include "core/object.h"
 #include "core/search_kernels.h"
 #include "core/sort_kernels.h"
+#include "core/team.h"
 #include "core/worklist_kernels.h"
 
 namespace nb = nanobind;
@@ -93,6 +95,11 @@ NB_MODULE(_native, module) {
     module.def("machine", &anyshape::read_machine);
     module.def("cpu_identity", &anyshape::cpu_identity);
     module.def("cpu_level", &anyshape::cpu_level);
+    module.def(
+        "take_affinity",
+        [](const std::vector<int>& cpus) { return anyshape::Team::take_affinity(cpus); },
+        nb::arg("cpus"));
+    module.def("affinity", &anyshape::Team::affinity);
     module.attr("source_identity") = ANYSHAPE_SOURCE_IDENTITY;
     module.def(
         "lacking_memory",

@@ -1,6 +1,7 @@
 #include "core/team.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -31,6 +32,12 @@ class SignalsBlocked {
     sigset_t before_;
 };
 
+#ifdef __linux__
+struct FreeCpuSet {
+    void operator()(cpu_set_t* set) const { CPU_FREE(set); }
+};
+#endif
+
 // Polls until `done()`. After a while it lets others run: somebody may have more threads than CPUs.
 template <typename Done>
 void spin_until(Done done) noexcept {
@@ -48,6 +55,9 @@ thread_local bool has_team = false;
 
 std::atomic<Team*> process_team = nullptr;
 std::mutex starting;
+
+// With `starting`. Never destroyed: callers on other threads may outlive statics.
+std::vector<int>& chosen_cpus = *std::make_unique<std::vector<int>>().release();
 
 // The threads of a parent's team do not exist in its child: it starts anew, the old is lost.
 [[maybe_unused]] const int registered =
@@ -68,6 +78,37 @@ Team& Team::process() {
     return *team.release();
 }
 
+bool Team::take_affinity(std::span<const int> cpus) {
+    const std::lock_guard lock(starting);
+    if (!chosen_cpus.empty()) return std::ranges::equal(chosen_cpus, cpus);
+    chosen_cpus.assign(cpus.begin(), cpus.end());
+    if (Team* team = process_team.load(std::memory_order_acquire)) {
+        for (int worker = 1; worker < team->members(); ++worker) team->put_on_cpu(worker);
+    }
+    return true;
+}
+
+std::vector<int> Team::affinity() {
+    const std::lock_guard lock(starting);
+    return chosen_cpus;
+}
+
+// With `starting`.
+void Team::put_on_cpu([[maybe_unused]] int worker) noexcept {
+#ifdef __linux__
+    const auto place = static_cast<std::size_t>(worker);
+    if (place >= chosen_cpus.size()) return;
+    const int cpu = chosen_cpus[place];
+    const int capacity = std::max(CPU_SETSIZE, cpu + 1);
+    const std::size_t bytes = CPU_ALLOC_SIZE(capacity);
+    const std::unique_ptr<cpu_set_t, FreeCpuSet> set(CPU_ALLOC(capacity));
+    if (!set) return;
+    CPU_ZERO_S(bytes, set.get());
+    CPU_SET_S(cpu, bytes, set.get());
+    pthread_setaffinity_np(workers_[place - 1].native_handle(), bytes, set.get());
+#endif
+}
+
 Team::Team(int most, std::chrono::nanoseconds spin) : spin_(spin), most_(std::max(most, 1)) {
     workers_.reserve(static_cast<std::size_t>(most_));
 }
@@ -76,8 +117,10 @@ void Team::start(int members) noexcept {
     const SignalsBlocked blocked;
     const int wanted = std::min(members, most_);
     try {
+        const std::lock_guard lock(starting);
         for (int member = Team::members(); member < wanted; ++member) {
             workers_.emplace_back([this, member] { serve(member); });
+            put_on_cpu(member);
             started_.store(member, std::memory_order_relaxed);
         }
     } catch (const std::exception&) {

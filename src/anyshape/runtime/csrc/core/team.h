@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -37,6 +38,12 @@ class Team {
 
     // At most as many members as CPUs are allowed to this process when it is first called.
     static Team& process();
+
+    // Worker m of the process's team runs on CPU cpus[m] from here on, in children of forks too; those
+    // beyond the list, and callers, run where they did. False, and nothing is done, if other CPUs were
+    // chosen before. A CPU that the process may no longer use is as if it were not chosen.
+    static bool take_affinity(std::span<const int> cpus);
+    static std::vector<int> affinity();
 
     explicit Team(int most, std::chrono::nanoseconds spin = std::chrono::microseconds(50));
     ~Team();
@@ -73,6 +80,7 @@ class Team {
     void run_taken(Job job, int members) noexcept;
     void let_go() noexcept;
     void start(int members) noexcept;
+    void put_on_cpu(int worker) noexcept;
     void serve(int member) noexcept;
     std::uint32_t next_round(std::uint32_t seen) const noexcept;
     void take_part(int member) noexcept;
@@ -90,7 +98,8 @@ class Team {
     std::atomic<int> alone_ = 0;    // callers that go alone
     std::atomic<int> waiting_ = 0;  // callers in line_, for who lets go
     int most_;                      // members; lower once a worker could not be started
-    std::atomic<int> started_ = 0;  // workers; like most_ and workers_ written by who has the team
+    std::atomic<int> started_ = 0;  // workers; like most_ and workers_ written by who has the team,
+                                    // and these with the lock of those that start
     std::vector<std::thread> workers_;
     std::mutex line_mutex_;
     std::condition_variable moved_;
