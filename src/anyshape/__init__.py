@@ -24,6 +24,7 @@ if _typing.TYPE_CHECKING:
     from anyshape.execute import (
         CallProfile,
         Executable,
+        Hot,
         KernelView,
         ObservedSizes,
         ResultCache,
@@ -224,6 +225,7 @@ if _typing.TYPE_CHECKING:
         "GradientsWarning",
         "GraphOptimizationLevel",
         "HostOpsWarning",
+        "Hot",
         "IOBinding",
         "InferenceSession",
         "Jitted",

@@ -35,6 +35,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "anyshape.execute": (
         "CallProfile",
         "Executable",
+        "Hot",
         "KernelView",
         "ObservedSizes",
         "ResultCache",

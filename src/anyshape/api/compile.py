@@ -168,6 +168,10 @@ def compile(
       one is worth or where an error comes from. Results stay what they are, but for rounding.
     - `likely`: sizes that calls are expected to have, by axis, the most frequent first; they take
       the place of those that axes declare. `executable.observed()` gives those of its calls.
+    - `hot`: sizes that many calls have had get code of their own, in which they are constants;
+      `ash.Hot(after=200, count=8, bytes="256 MiB")` says when, and how much. It is compiled in the
+      background, by one thread of the lowest priority, and no call waits for it. Results are the
+      same but for rounding. It pays up to 2 %, and is off unless asked for.
     - `options`: where compiled kernels are kept, and the like.
     """
 

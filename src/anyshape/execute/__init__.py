@@ -10,6 +10,7 @@ from anyshape.execute.compile_branches import BranchedGraphs, compile_branches
 from anyshape.execute.compile_options import CompileKeywords, CompileOptions, ExecutorName
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import ExecutableMemory, Run, StepRun
+from anyshape.execute.hot import Hot
 from anyshape.execute.kernel_view import KernelView
 from anyshape.execute.likely import ObservedSizes
 from anyshape.execute.reports import CostReport, MemoryReport, StepCost, StepReport, VariantCost
@@ -30,6 +31,7 @@ __all__ = [
     "Executable",
     "ExecutableMemory",
     "ExecutorName",
+    "Hot",
     "KernelView",
     "MemoryReport",
     "ObservedSizes",

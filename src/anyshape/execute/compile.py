@@ -32,6 +32,7 @@ from anyshape.execute.donation import binding_plan, donated_inputs, inputs_lying
 from anyshape.execute.executable import Executable
 from anyshape.execute.executor import Executor
 from anyshape.execute.host import HostExecutor, refuse_host_nodes
+from anyshape.execute.hot_executor import HotExecutor, check_hot
 from anyshape.execute.likely import with_likely
 from anyshape.execute.link import link, unlinked_program
 from anyshape.execute.native import NATIVE, NativeExecutor
@@ -119,6 +120,7 @@ def _compiled(
     executor, passed = _passed(graph, options, choices, donated, progress, target)
     if target is None:
         take_static_memory(graph, executor)
+        executor = _with_hot(graph, executor, options, choices)
     executor = _remembering(graph, executor, choices)
     bindings = binding_plan(passed.graph, _donation(passed))
     return Executable(CompiledNotes(graph, passed.graph, passed.reports, bindings), executor)
@@ -238,6 +240,7 @@ def _checked(graph: Graph, choices: CompileOptions) -> frozenset[int]:
     if choices.result_cache is not None:
         refuse_effects(graph)
     check_static(graph, choices)
+    check_hot(graph, choices)
     return donated_inputs(graph, choices.donate)
 
 
@@ -289,6 +292,22 @@ def _of_constants(options: Options, choices: CompileOptions) -> Compute:
         )()
 
     return compute
+
+
+def _with_hot(
+    graph: Graph, executor: Executor, options: Options, choices: CompileOptions
+) -> Executor:
+    """With other code for hot bindings, if that was chosen, and sizes vary. One thread compiles it:
+    processes would take CPUs from calls."""
+    if choices.hot is None or not entry_plan(graph).axes:
+        return executor
+    alone = replace(options, compile_jobs=1, progress=False)
+    fixed_choices = replace(choices, hot=None, likely=None, result_cache=None, check_indices=True)
+
+    def compile_fixed(fixed: Graph, line: ProgressLine) -> Executor:
+        return _compiled(fixed, alone, fixed_choices, line, None).executor
+
+    return HotExecutor(graph, executor, choices.hot, compile_fixed)
 
 
 def _remembering(graph: Graph, executor: Executor, choices: CompileOptions) -> Executor:

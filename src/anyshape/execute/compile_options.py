@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast, get_args
 
 from anyshape.base.errors import OptionError
 from anyshape.base.options import byte_count, check_count, check_switch
+from anyshape.execute.hot import Hot, hot_option
 from anyshape.execute.result_cache import ResultCache
 
 ExecutorName: TypeAlias = Literal["native", "stepwise", "reference"]
@@ -32,6 +33,7 @@ class CompileKeywords(TypedDict, total=False):
     channels_last: Sequence[str]
     without: Sequence[str]
     likely: Mapping[str, Sequence[int]] | None
+    hot: bool | Hot
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class CompileOptions:
     channels_last: Sequence[str] = ()
     without: Sequence[str] = ()
     likely: Mapping[str, Sequence[int]] | None = None
+    hot: Hot | None = None
 
     @staticmethod
     def of(**chosen: Unpack[CompileKeywords]) -> CompileOptions:
@@ -62,6 +65,8 @@ class CompileOptions:
             value = given.get(name)
             if value is not None and not isinstance(value, ResultCache):
                 given[name] = byte_count(name, value)
+        if "hot" in given:
+            given["hot"] = hot_option(given["hot"])
         return CompileOptions(**given)
 
     def __post_init__(self) -> None:

@@ -22,8 +22,10 @@ from anyshape.base.errors import (
     UncapturedCaseError,
 )
 from anyshape.dynamic.buckets import learn_buckets
+from anyshape.execute.caching_executor import CachingExecutor
 from anyshape.execute.call_profile import CallProfile
 from anyshape.execute.executor import Executor
+from anyshape.execute.hot_executor import HotExecutor
 from anyshape.execute.notes import GraphNotes
 from anyshape.execute.padding_executor import PaddingExecutor
 from anyshape.ir.types import TensorType
@@ -143,7 +145,17 @@ def strategies_of(notes: GraphNotes, executor: Executor, profile: CallProfile) -
         AxisStrategy(symbol.name, Alternative("late", "the graph computes this size as it runs"))
         for symbol in sorted(notes.graph.body.born, key=lambda symbol: symbol.name)
     ]
-    return Strategies(notes.name, (*found, *late), profile.calls, costs.level_2)
+    hot = _hot_lines(executor)
+    return Strategies(notes.name, (*found, *late), profile.calls, costs.level_2, hot)
+
+
+def _hot_lines(executor: Executor) -> tuple[str, ...]:
+    """Of the executor that knows, behind others."""
+    if isinstance(executor, HotExecutor):
+        return executor.hot_lines()
+    if isinstance(executor, CachingExecutor):
+        return _hot_lines(executor.executor)
+    return ()
 
 
 # --- sizes ----------------------------------------------------------------------------------------

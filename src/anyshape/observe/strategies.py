@@ -70,6 +70,7 @@ class Strategies:
     axes: tuple[AxisStrategy, ...]
     calls: int  # that the sizes are from; 0 if sizes are assumed
     level_2: float | None  # seconds that a new binding takes
+    hot: tuple[str, ...] = ()  # bindings that have code of their own, or could not get it
 
     def __getitem__(self, axis: str) -> AxisStrategy:
         return next(each for each in self.axes if each.axis == axis)
@@ -78,7 +79,8 @@ class Strategies:
         sizes = f"of {amount(self.calls, 'call')}" if self.calls else "assumed, none was profiled"
         nanoseconds = None if self.level_2 is None else 1e9 * self.level_2
         head = f"sizes {sizes}; a new binding takes {time_text(nanoseconds)}"
-        return "\n".join([head, *(line for axis in self.axes for line in axis.lines())])
+        axes = (line for axis in self.axes for line in axis.lines())
+        return "\n".join([head, *axes, *(f"hot: {line}" for line in self.hot)])
 
 
 def _numbers(seconds: float | None, memory: int | None) -> str:

@@ -34,6 +34,12 @@ class Metrics(NamedTuple):
     result_bytes: int = 0
     valid_elements: int = 0  # of inputs along axes with buckets, as callers passed them
     padded_elements: int = 0  # of the same inputs as they were computed with
+    hot_runs: int = 0  # of code whose sizes are constants, in `runs` too
+    hot_bindings: int = 0  # that have such code
+    hot_bytes: int = 0  # that it holds
+    hot_made: int = 0  # in the background
+    hot_failures: int = 0  # to make it; these bindings go on as before
+    hot_evictions: int = 0
 
     @property
     def padding_waste(self) -> float:
@@ -69,6 +75,12 @@ class Metrics(NamedTuple):
             _gauge("result_bytes", "Bytes of these results.", self.result_bytes),
             _counter("valid_elements", "Elements of inputs that were padded.", self.valid_elements),
             _counter("padded_elements", "The same with padding.", self.padded_elements),
+            _counter("hot_runs", "Runs of code for one binding.", self.hot_runs),
+            _gauge("hot_bindings", "Bindings that have such code.", self.hot_bindings),
+            _gauge("hot_bytes", "Bytes of this code, and its memory.", self.hot_bytes),
+            _counter("hot_made", "Bindings that got such code.", self.hot_made),
+            _counter("hot_failures", "Bindings that could not get it.", self.hot_failures),
+            _counter("hot_evictions", "Bindings whose code was given up.", self.hot_evictions),
         ]
 
 

@@ -21,7 +21,7 @@ def test_keywords_and_fields_are_the_same():
     hints = get_type_hints(CompileOptions)
     options = {field.name: hints[field.name] for field in fields(CompileOptions)}
     texts = {name: options[name] | str for name in ("memory_limit", "result_cache")}
-    assert get_type_hints(CompileKeywords) == {**options, **texts}
+    assert get_type_hints(CompileKeywords) == {**options, **texts, "hot": bool | ash.Hot}
 
 
 CHOSEN = [

@@ -190,6 +190,22 @@ class ResultCacheError(AnyshapeError):
         )
 
 
+class HotError(AnyshapeError, ValueError):
+    """A model whose hot bindings cannot have code of their own."""
+
+    def __init__(self, graph: str, problem: str, fix: str) -> None:
+        super().__init__(graph, problem, fix)
+        self.graph = graph
+        self.problem = problem
+        self.fix = fix
+
+    def message(self) -> str:
+        return joined(
+            f"'{self.graph}' cannot have code for its hot bindings: {self.problem}",
+            f"fix: {self.fix}",
+        )
+
+
 class CancelledError(AnyshapeError):
     """A call that its `Cancellation` ended before it was complete."""
 
