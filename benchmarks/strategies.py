@@ -5,6 +5,7 @@
     python -m benchmarks.strategies techniques --stream uniform --model minilm|gpt2|conv
     python -m benchmarks.strategies buckets             waste as predicted, and the cap
     python -m benchmarks.strategies batches             a stream of requests, in batches
+    python -m benchmarks.strategies hot --model minilm   sizes that come again and again
 
 Two threads; each part takes a minute or less. Requests have 4 to 512 tokens, most of them few
 (Zipf-like), or any number as often (uniform).
@@ -17,6 +18,9 @@ attention can do per token.
 same for all: exact sizes, buckets that are powers of two, memory for a maximum, and ragged. Bytes
 are those that are held between calls, without weights. `gpt2` is GPT-2 small, `conv` MobileNet-V2
 on square images of 32 to 224 rows, both with random weights.
+
+`hot` calls a few sizes often, by the program for all shapes and with `hot` in turns, after the code
+for them has been made; then the same calls while such code is made, for what callers notice of it.
 
 `batches` runs all requests in first-come batches of 8, and in those of `ash.batches`: padded to
 their longest, padded to buckets, and ragged; a part of the stream by each of them in turns.
@@ -47,6 +51,10 @@ RAGGED_LIMIT, LONG_LIMIT = 1.6, 0.95
 BATCHES_LIMIT: Final = 1.5
 WASTE_LIMIT: Final = 0.02
 CAP: Final = 25  # percent of a bucket
+HOT_AFTER: Final = 4  # calls: a stream of some hundred has few of a size
+HOT_SIZES: Final = (8, 16, 64, 128, 384)  # of 512
+HOT_SECONDS: Final = 3.0  # of each size
+HOT_LIMIT: Final = 1.05  # from where on it would be on by default
 FIRST_COME: Final = 8
 BUDGET: Final = 0.1  # seconds of one ragged batch
 SLICES: Final = 25  # of the stream, which ways to batch it do in turns
@@ -208,7 +216,7 @@ class Subject:
     def arguments(self, request: Request) -> dict[str, np.ndarray]:
         return {"input_ids": request[None]}
 
-    def compiled(self, axis: Any) -> Any:
+    def compiled(self, axis: Any, **chosen: Any) -> Any:
         import torch
 
         import anyshape as ash
@@ -216,7 +224,7 @@ class Subject:
         example = self.arguments(self.request(9))
         given = {name: torch.from_numpy(array) for name, array in example.items()}
         make = cast(Any, ash.compile)
-        return make(self.model, kwargs=given, axes=self.axes(axis), threads=THREADS)
+        return make(self.model, kwargs=given, axes=self.axes(axis), threads=THREADS, **chosen)
 
     def request(self, size: int) -> Request:
         return np.random.default_rng(size).integers(0, WORDS, size)
@@ -285,6 +293,7 @@ def techniques(of: Subject) -> list[Technique]:
         "buckets": ash.Axis("size", **bounded, buckets="pow2"),
         "static": ash.Axis("size", **bounded, static=True),
     }
+    hot = ash.Hot(after=HOT_AFTER, count=64)
 
     def by_name(made: Any) -> Call:
         return lambda request: made(**of.arguments(request))
@@ -296,6 +305,7 @@ def techniques(of: Subject) -> list[Technique]:
         Technique(name, lambda axis=axis: of.compiled(axis), by_name)
         for name, axis in declared.items()
     ]
+    found.append(Technique("hot", lambda: of.compiled(declared["exact"], hot=hot), by_name))
     if isinstance(of, MiniLm):
         found.append(Technique("ragged", lambda: compiled(of.model, ragged="seq"), packed))
     return found
@@ -346,6 +356,63 @@ def buckets_part(count: int) -> None:
     print(f"{count} requests, buckets {buckets}, at most {CAP} % of one is padding")
     print(f"waste predicted {predicted:.4f}, measured {measured:.4f} (within {WASTE_LIMIT})")
     print(f"most of one call {most:.4f} (≤ {CAP / 100})")
+
+
+# --- hot sizes ------------------------------------------------------------------------------------
+
+
+def settled(model: Any) -> None:
+    """Until the background has nothing more to do."""
+    from anyshape.execute.hot_worker import WORKER
+
+    while not WORKER.idle:
+        time.sleep(0.05)
+    print(f"  {model.metrics().hot_made} bindings made, {model.metrics().hot_bytes / MIB:.1f} MiB")
+
+
+def timed(calls: Sequence[Callable[[], Any]], until: Callable[[], bool]) -> np.ndarray:
+    """Milliseconds of each call, in turns."""
+    found: list[list[float]] = []
+    while not until() or not found:
+        row = []
+        for call in calls:
+            start = time.perf_counter()
+            call()
+            row.append(1e3 * (time.perf_counter() - start))
+        found.append(row)
+    return np.array(found)
+
+
+def hot_part(model: str) -> None:
+    import anyshape as ash
+    from anyshape.execute.hot_worker import WORKER
+
+    of = subject(model)
+    axis = ash.Axis("size", min=1, max=of.longest)
+    cold, hot = of.compiled(axis), of.compiled(axis, hot=ash.Hot(after=HOT_AFTER, count=64))
+    requests = [of.request(size) for size in HOT_SIZES]
+    for request in requests:
+        for _ in range(HOT_AFTER):
+            hot(**of.arguments(request))
+    settled(hot)
+    for request in requests:
+        given, end = of.arguments(request), time.perf_counter() + HOT_SECONDS
+        both = [lambda given=given: cold(**given), lambda given=given: hot(**given)]
+        milliseconds = timed(both, lambda end=end: time.perf_counter() > end)
+        p50, best = np.median(milliseconds, 0), milliseconds.min(0)
+        print(
+            f"  {request.shape[-1]:4} {of.sizes}: p50 {p50[0]:.3f} and {p50[1]:.3f} ms, "
+            f"{p50[0] / p50[1]:.3f} times; best {best[0] / best[1]:.3f} (≥ {HOT_LIMIT})"
+        )
+    given = of.arguments(requests[0])
+    alone = timed([lambda: cold(**given)] * 500, lambda: True)
+    fresh = of.request(HOT_SIZES[-1] + 29)
+    for _ in range(HOT_AFTER):
+        hot(**of.arguments(fresh))
+    beside = timed([lambda: cold(**given)], lambda: WORKER.idle)
+    for name, found in (("alone", alone), ("while code is made", beside)):
+        p50, p99, most = np.percentile(found, [50, 99, 100])
+        print(f"  calls {name}: p50 {p50:.3f}, p99 {p99:.3f}, most {most:.3f} ms ({found.size})")
 
 
 # --- batches --------------------------------------------------------------------------------------
@@ -423,7 +490,7 @@ def batches_part(count: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("part", choices=["ragged", "techniques", "buckets", "batches"])
+    parser.add_argument("part", choices=["ragged", "techniques", "buckets", "batches", "hot"])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--stream", choices=sorted(STREAM), default="zipf")
     parser.add_argument("--model", choices=sorted(COSTLIER), default="minilm")
@@ -435,6 +502,8 @@ def main() -> None:
         case "techniques":
             count = chosen.requests or STREAM[chosen.stream] // COSTLIER[chosen.model]
             techniques_part(chosen.model, chosen.stream, count)
+        case "hot":
+            hot_part(chosen.model)
         case "buckets":
             buckets_part(chosen.requests or STREAM["zipf"])
         case _:
