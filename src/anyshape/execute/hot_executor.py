@@ -18,7 +18,7 @@ from weakref import ref
 
 from numpy import ndarray
 
-from anyshape.base.errors import HotError
+from anyshape.base.errors import AnyshapeError, CancelledError, DeadlineError, HotError
 from anyshape.base.fork_lock import fork_lock
 from anyshape.execute.capabilities import all_nodes
 from anyshape.execute.compile_options import CompileOptions
@@ -35,7 +35,7 @@ from anyshape.ir.substitute import substitute_region
 from anyshape.ir.types import Array
 from anyshape.observe.progress import ProgressLine
 from anyshape.observe.table import byte_text
-from anyshape.runtime.failures import RuntimeFailure
+from anyshape.runtime.failures import StoppedError
 from anyshape.runtime.limits import RunLimits
 from anyshape.runtime.program import Metrics
 from anyshape.saved.container import Blobs
@@ -47,6 +47,9 @@ COUNTED: Final = 256
 
 MOST_FAILURES: Final = 64
 """So many shapes whose compile failed are remembered, and not tried again."""
+
+STOPPED: Final = (StoppedError, DeadlineError, CancelledError)
+"""Whoever ended a call wants no other."""
 
 Shapes = tuple[tuple[int, ...], ...]
 CompileFixed = Callable[[Graph, ProgressLine], Executor]
@@ -68,6 +71,8 @@ def why_never_hot(graph: Graph, choices: CompileOptions) -> tuple[str, str] | No
         return f"the {choices.executor} executor compiles nothing", "compile with executor='native'"
     if choices.deterministic:
         return "deterministic results do not depend on earlier calls", "leave out deterministic"
+    if choices.donate:
+        return "a donated input that code has overwritten cannot be run again", "leave out donate"
     if choices.memory_limit is not None:
         return "memory_limit divides calls along axes", "leave out memory_limit"
     if static_axis(graph) is not None:
@@ -129,7 +134,9 @@ class HotExecutor(ExecutorWrapper[Executor]):
         self._calls = found.used = self._calls + 1
         try:
             return found.executor.run(arrays)
-        except RuntimeFailure:  # arrays of another kind, no memory: the first program says so
+        except STOPPED:
+            raise
+        except AnyshapeError:  # another dtype, a check, no memory: the first program says so
             return self._cold(arrays)
 
     def run_within(
@@ -143,7 +150,12 @@ class HotExecutor(ExecutorWrapper[Executor]):
             self._count(shapes)
             return results
         self._calls = found.used = self._calls + 1
-        return found.executor.run_within(arrays, limits, out)
+        try:
+            return found.executor.run_within(arrays, limits, out)
+        except STOPPED:
+            raise
+        except AnyshapeError:  # as above; a deadline stays where it is
+            return self.executor.run_within(arrays, limits, out)
 
     def _count(self, shapes: Shapes) -> None:
         with self._lock:

@@ -127,21 +127,6 @@ def test_a_wrong_array_of_a_hot_shape_is_refused_as_ever() -> None:
     assert str(hot.value) == str(cold.value)
 
 
-def test_donated_inputs() -> None:
-    @ash.jit
-    def grown(x: ash.f32["n"]) -> ash.Tensor:
-        return ash.exp(x)
-
-    made = compiled(grown, donate=("x",))
-    for _ in range(3):
-        made(np.zeros(9, np.float32))
-    eventually(lambda: made.metrics().hot_made == 1)
-    given = np.full(9, 2, np.float32)
-    (result,) = made(given)
-    assert result is given
-    np.testing.assert_allclose(result, np.exp(np.full(9, 2, np.float32)), rtol=1e-6)
-
-
 def test_late_axes_and_results_kept() -> None:
     @ash.jit
     def places(x: ash.f32["n"]) -> ash.Tensor:
@@ -154,6 +139,37 @@ def test_late_axes_and_results_kept() -> None:
     remembering(array(1, 2))
     (again,) = remembering(array(1, 2))
     np.testing.assert_allclose(again, expected(array(1, 2)), rtol=1e-5, atol=1e-6)
+
+
+def test_branches_and_loops_of_a_hot_shape() -> None:
+    @ash.jit
+    def halved(x: ash.f32["n"]) -> ash.Tensor:
+        small = ash.while_loop(lambda y: ash.max(y) > 1, lambda y: y * 0.5, x)
+        return ash.cond(ash.sum(x) > 0, lambda: small, lambda: -small)
+
+    made = compiled(halved)
+    heated(made, np.array([8, 3, -2], np.float32))
+    (positive,) = made(np.array([8, 3, -2], np.float32))
+    (negative,) = made(np.array([1, -3, -2], np.float32))
+    np.testing.assert_array_equal(positive, np.array([1, 0.375, -0.25], np.float32))
+    np.testing.assert_array_equal(negative, np.array([-1, 3, 2], np.float32))
+    assert made.metrics().hot_runs > 0
+
+
+def test_a_late_size_that_is_refused_in_hot_code_is_told_as_ever() -> None:
+    @ash.jit
+    def added(x: ash.f32["n"], y: ash.f32["m"]) -> ash.Tensor:
+        return ash.masked_select(x, x > 0) + y
+
+    made = compiled(added)
+    x, y = np.array([1, -1, 2], np.float32), np.array([3, 4], np.float32)
+    with pytest.raises(ash.AnyshapeError) as cold:
+        made(np.array([1, 1, 2], np.float32), y)
+    heated(made, x, y)
+    np.testing.assert_array_equal(made(x, y)[0], np.array([4, 6], np.float32))
+    with pytest.raises(ash.AnyshapeError) as hot:
+        made(np.array([1, 1, 2], np.float32), y)
+    assert str(hot.value) == str(cold.value)
 
 
 def test_indices_are_checked_in_hot_code_too() -> None:
@@ -321,6 +337,7 @@ def test_a_child_finishes_what_a_fork_left_undone() -> None:
         ({"executor": "stepwise"}, "the stepwise executor compiles nothing"),
         ({"deterministic": True}, "deterministic results do not depend on earlier calls"),
         ({"memory_limit": "1 GB"}, "memory_limit divides calls along axes"),
+        ({"donate": ("x",)}, "a donated input that code has overwritten cannot be run again"),
     ],
 )
 def test_choices_that_exclude_it_are_refused(chosen: dict[str, Any], problem: str) -> None:

@@ -187,7 +187,9 @@ def test_u64_takes_a_size_that_data_decides_but_no_negative_one(executor: Any) -
     x, mask = np.array([2, 1], np.uint64), np.array([False, True])
     late = lambda x, mask: x & (x.masked_select(mask).shape[0] * 2)  # noqa: E731
     assert run(executor, late, x, mask).tolist() == [2, 0]
-    with pytest.raises(FactViolationError, match="meets u64, which holds 0..18446744073709551615"):
+    with pytest.raises(
+        FactViolationError, match=r"meets u64, which holds 0\.\.18446744073709551615"
+    ):
         run(executor, lambda x: x + (x.shape[0] - 3), x)
 
 
