@@ -92,7 +92,8 @@ def _counts_parts(frame: FrameType, taken: Any) -> bool:
     if not isinstance(name, str) or name.partition(".")[0] not in _WITH_PARTS:
         return False
     given = (*frame.f_locals.get("args", ()), *frame.f_locals.get("kwargs", {}).values())
-    return all(number.node.expr != taken for number in given if isinstance(number, torch.SymInt))
+    sizes: list[Any] = [number for number in given if isinstance(number, torch.SymInt)]
+    return all(size.node.expr != taken for size in sizes)
 
 
 _WITH_PARTS = frozenset(
