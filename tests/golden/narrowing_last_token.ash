@@ -37,13 +37,12 @@ graph layer(x: f32[batch, seq, 8], past: f32[batch, 2, past, 4]) -> (f32[batch, 
   %9 = transpose(%8) {perm=[0, 2, 1, 3]} : f32[batch, 2, seq, 4]
   %10 = concat(past, %9) {axis=2} : f32[batch, 2, past + seq, 4]
   %11 = attention(%6, %10, %10) {causal=bottom_right} : f32[batch, 2, 1, 4]
-  %12 = transpose(%11) {perm=[0, 2, 1, 3]} : f32[batch, 1, 2, 4]
-  %13 = reshape(%12) {shape=[batch, 1, 8]} : f32[batch, 1, 8]
-  %14 = dot(%13, %1) {contract=([2], [0])} : f32[batch, 1, 8]
-  %15 = add(%0, %14) : f32[batch, 1, 8]
-  %16 = rms_norm(%15) {axis=2} : f32[batch, 1, 8]
-  %17 = dot(%16, %1) {contract=([2], [0])} : f32[batch, 1, 8]
-  %18 = add(%15, %17) : f32[batch, 1, 8]
-  %19 = reshape(%18) {shape=[batch, 8]} : f32[batch, 8]
-  return %19, %10
+  %12 = reshape(%11) {shape=[batch, 1, 8]} : f32[batch, 1, 8]
+  %13 = dot(%12, %1) {contract=([2], [0])} : f32[batch, 1, 8]
+  %14 = add(%0, %13) : f32[batch, 1, 8]
+  %15 = rms_norm(%14) {axis=2} : f32[batch, 1, 8]
+  %16 = dot(%15, %1) {contract=([2], [0])} : f32[batch, 1, 8]
+  %17 = add(%14, %16) : f32[batch, 1, 8]
+  %18 = reshape(%17) {shape=[batch, 8]} : f32[batch, 8]
+  return %18, %10
 }

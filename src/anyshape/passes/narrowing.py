@@ -23,11 +23,16 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
 from anyshape.ops.known import SLICE
 from anyshape.ops.movement import SliceAttrs
+from anyshape.passes.canonicalize import Canonicalize
 from anyshape.passes.independent_axes import attrs_for
 from anyshape.passes.infra import PassContext
 from anyshape.passes.needed_parts import COSTLY, Needs, needs_of
 from anyshape.passes.ranges import WHOLE, Cut, Part, Window
 from anyshape.sym import Dim
+
+ROUNDS = 8
+"""Axes of which one place is left make transposes reshapes, and slices that meet become one: both
+may let slices go further. Few models have more than one round of it."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,12 @@ class Narrowing:
     name: str = "narrowing"
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
-        return rebuild_graph(_Narrower(self.name, ctx), graph)
+        for _ in range(ROUNDS):
+            narrower = rebuild_graph(_Narrower(self.name, ctx), graph)
+            if narrower == graph:
+                break
+            graph = Canonicalize().run(narrower, ctx)
+        return graph
 
 
 class _Narrower(Rebuilder):

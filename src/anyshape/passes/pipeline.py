@@ -92,6 +92,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     SharedHeads(),  # attention in the form that kernels do best, now that it is plain to see
     Narrowing(),  # slices meet products and attention in their final form
     Fold(),  # parts of constants, which are all that is left of some
+    Canonicalize(),  # these in their place, and reshapes around attention with those of its readers
     GrowingAxesFirst(),  # before kernels: what it transposes is what they read
     CallerOrders(),  # behind what else may order inputs, and where transposes have their final form
     Append(),  # before fusion: what is appended becomes a kernel's own result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -34,6 +35,17 @@ def test_random_graphs(block: int) -> None:
     assert tally.counts["native"] >= GRAPHS // 7
     assert tally.counts["elements"] > 1000
     assert tally.counts["loose elements"] < 0.1 * tally.counts["elements"]
+
+
+@pytest.mark.parametrize("seed", [7_700_256, 7_701_573, 7_704_444, 7_706_224, 7_708_208])
+def test_passes_leave_nothing_for_a_second_run(seed: int) -> None:
+    """Slices that met others once they had moved, and constants that these left, of a long run."""
+    assert checks.passes_are_done(graph_of(random_program(seed)))
+
+
+def test_scores_of_halves_that_overflow_between_ops_are_let_be() -> None:
+    program = random_program(7_703_266)
+    assert check(program, Tally(), lambda program: islice(ways(program), 1)) is None
 
 
 def test_programs_are_reproducible() -> None:
