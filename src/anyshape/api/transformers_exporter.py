@@ -26,7 +26,7 @@ from anyshape.api.compile import BRANCHES, compile
 from anyshape.api.compiled_module import CompiledModule
 from anyshape.base.errors import OptionError
 from anyshape.base.options import Options
-from anyshape.execute import CompileKeywords, ExecutorName, ResultCache
+from anyshape.execute import CompileKeywords, ExecutorName, Hot, ResultCache
 
 Position = str | None
 
@@ -69,6 +69,7 @@ class AnyshapeConfig(ExportConfigMixin):
     channels_last: Sequence[str] = ()
     without: Sequence[str] = ()
     likely: Mapping[str, Sequence[int]] | None = None
+    hot: bool | Hot | None = None
     options: Options | None = None
 
 

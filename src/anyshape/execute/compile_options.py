@@ -33,7 +33,7 @@ class CompileKeywords(TypedDict, total=False):
     channels_last: Sequence[str]
     without: Sequence[str]
     likely: Mapping[str, Sequence[int]] | None
-    hot: bool | Hot
+    hot: bool | Hot | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ class Hot:
 
 
 def hot_option(value: object) -> Hot | None:
-    """What `hot=` says: False is none, True the defaults."""
-    if isinstance(value, Hot):
+    """What `hot=` says: None and False are none, True the defaults."""
+    if value is None or isinstance(value, Hot):
         return value
     if isinstance(value, bool):
         return Hot() if value else None

@@ -37,8 +37,8 @@ def test_random_programs_agree_with_numpy(block: int) -> None:
 
 NO_OPS = {
     "Axis", "Cancellation", "CompiledModule", "Executable", "GradientsWarning", "HostOpsWarning",
-    "Jitted", "KernelView", "ObservedSizes", "Options", "ResultCache", "Specialization", "Tensor",
-    "compile", "errors", "ir", "jit", "newaxis", "AnyshapeError", "learn_buckets",
+    "Hot", "Jitted", "KernelView", "ObservedSizes", "Options", "ResultCache", "Specialization",
+    "Tensor", "compile", "errors", "ir", "jit", "newaxis", "AnyshapeError", "learn_buckets",
     "Ragged", "RaggedModule", "pack", "ragged", "Batch", "CallProfile", "batches", "strategies",
     "ExecutionMode", "GraphOptimizationLevel", "IOBinding", "InferenceSession", "ModelMetadata",
     "NodeArg", "OrtValue", "RunOptions", "SessionOptions", "get_available_providers", "get_device",

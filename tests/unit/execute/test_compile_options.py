@@ -21,7 +21,7 @@ def test_keywords_and_fields_are_the_same():
     hints = get_type_hints(CompileOptions)
     options = {field.name: hints[field.name] for field in fields(CompileOptions)}
     texts = {name: options[name] | str for name in ("memory_limit", "result_cache")}
-    assert get_type_hints(CompileKeywords) == {**options, **texts, "hot": bool | ash.Hot}
+    assert get_type_hints(CompileKeywords) == {**options, **texts, "hot": bool | ash.Hot | None}
 
 
 CHOSEN = [
@@ -51,13 +51,13 @@ def test_every_choice_reaches_what_runs(monkeypatch: pytest.MonkeyPatch):
     from anyshape.execute import compile as level_1
 
     seen: list[Any] = []
-    run_options = level_1.RunOptions
+    link = level_1.link
 
-    def spy(*args: Any, **kwargs: Any) -> Any:
-        seen.append(run_options(*args, **kwargs))
-        return seen[-1]
+    def spy(made: Any, code: Any, target: Any, options: Any) -> Any:
+        seen.append(options)
+        return link(made, code, target, options)
 
-    monkeypatch.setattr(level_1, "RunOptions", spy)
+    monkeypatch.setattr(level_1, "link", spy)
     jitted = ash.jit(threads=1, wait_for_team=True, memory_limit=1234)(double)
     jitted(np.ones(3, np.float32))
     (options,) = seen

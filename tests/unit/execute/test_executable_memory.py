@@ -211,7 +211,7 @@ def test_prometheus():
         "# TYPE anyshape_runs_total counter",
         r'anyshape_runs_total{executable="a \"model\"\\"} 7',
     ]
-    values = [line.split() for line in Metrics(*range(17)).as_prometheus().splitlines()]
+    values = [line.split() for line in Metrics(*range(23)).as_prometheus().splitlines()]
     assert {words[0]: words[1] for words in values if words[0] != "#"} == {
         "anyshape_runs_total": "6",
         "anyshape_team_runs_total": "7",
@@ -230,6 +230,12 @@ def test_prometheus():
         "anyshape_result_bytes": "14",
         "anyshape_valid_elements_total": "15",
         "anyshape_padded_elements_total": "16",
+        "anyshape_hot_runs_total": "17",
+        "anyshape_hot_bindings": "18",
+        "anyshape_hot_bytes": "19",
+        "anyshape_hot_made_total": "20",
+        "anyshape_hot_failures_total": "21",
+        "anyshape_hot_evictions_total": "22",
     }
     kinds = {words[2]: words[3] for words in values if words[:2] == ["#", "TYPE"]}
     assert all(name.endswith("_total") == (kind == "counter") for name, kind in kinds.items())

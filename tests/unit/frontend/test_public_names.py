@@ -22,6 +22,7 @@ NAMES = [
     "GradientsWarning",
     "GraphOptimizationLevel",
     "HostOpsWarning",
+    "Hot",
     "IOBinding",
     "InferenceSession",
     "Jitted",
