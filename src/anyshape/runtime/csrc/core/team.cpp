@@ -93,6 +93,13 @@ std::vector<int> Team::affinity() {
     return chosen_cpus;
 }
 
+// By who starts it: a worker may come to run long after the call that it was started for.
+void Team::name(int worker) noexcept {
+    const std::string name = "anyshape-" + std::to_string(worker);
+    const auto place = static_cast<std::size_t>(worker);
+    pthread_setname_np(workers_[place - 1].native_handle(), name.c_str());
+}
+
 // With `starting`.
 void Team::put_on_cpu([[maybe_unused]] int worker) noexcept {
 #ifdef __linux__
@@ -120,6 +127,7 @@ void Team::start(int members) noexcept {
         const std::lock_guard lock(starting);
         for (int member = Team::members(); member < wanted; ++member) {
             workers_.emplace_back([this, member] { serve(member); });
+            name(member);
             put_on_cpu(member);
             started_.store(member, std::memory_order_relaxed);
         }
@@ -202,7 +210,6 @@ void Team::run_taken(Job job, int members) noexcept {
 }
 
 void Team::serve(int member) noexcept {
-    pthread_setname_np(pthread_self(), ("anyshape-" + std::to_string(member)).c_str());
     std::uint32_t seen = 0;
     while (true) {
         seen = next_round(seen);

@@ -80,6 +80,7 @@ class Team {
     void run_taken(Job job, int members) noexcept;
     void let_go() noexcept;
     void start(int members) noexcept;
+    void name(int worker) noexcept;
     void put_on_cpu(int worker) noexcept;
     void serve(int member) noexcept;
     std::uint32_t next_round(std::uint32_t seen) const noexcept;
