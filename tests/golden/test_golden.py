@@ -4,8 +4,8 @@ A file `*.ash` begins with the passes to run (`# RUN: canonicalize, fold`; `# RU
 then has the input, a line of dashes, and the expected text. Before the passes, `donate past` means
 that the caller gives an input up, and `lying x` that it has one with channels last. Behind the
 passes, `kernels avx2` means the loops of all kernels and variants, as they are for that instruction
-set. A file that begins with several such lines has an expected text for each. Write the expected
-texts anew with
+set, and `kernels avx512 vnni` as they are with instructions for bytes. A file that begins with
+several such lines has an expected text for each. Write the expected texts anew with
 
     ANYSHAPE_UPDATE_GOLDEN=1 pytest tests/golden
 
@@ -24,7 +24,7 @@ import pytest
 from tests.unit.plan.planning import scheduled
 
 from anyshape.cli.opt import by_name, passes_of
-from anyshape.codegen.llvm.isa import INSTRUCTION_SETS
+from anyshape.codegen.llvm.isa import INSTRUCTION_SETS, with_byte_products
 from anyshape.execute.donation import donated_inputs, inputs_lying
 from anyshape.ir.graph import Graph
 from anyshape.ir.literal import WeightStore
@@ -95,9 +95,12 @@ def graph_text(graph: Graph) -> str:
 
 def kernel_texts(graph: Graph, isa: str) -> str:
     """Each kernel below a comment that names its step, and its variant if there are several."""
+    name, _, more = isa.partition(" ")
+    plain = INSTRUCTION_SETS[name]
+    tiling = (with_byte_products(plain) if more else plain).tiling
     return "\n".join(
         f"# {_title(step, way.variant.name)}\n{kernel_text(way.variant.kernel)}"
-        for step in scheduled(graph, INSTRUCTION_SETS[isa].tiling).steps
+        for step in scheduled(graph, tiling).steps
         for way in step.variants
     )
 

@@ -283,6 +283,33 @@ def conv_grouped(x: ash.f32["z", "h", "w", 8]):
     return ash.conv(x, GROUPED_TAPS, padding=[(1, 1), (0, 1)])
 
 
+BYTE_TAPS = RNG.integers(-128, 128, (1, 3, 3, 5, 37)).astype(np.int8)
+GROUPED_BYTE_TAPS = RNG.integers(-128, 128, (2, 3, 2, 4, 5)).astype(np.int8)
+
+
+@ash.jit
+def conv_bytes_padded(x: ash.u8["z", "h", "w", 5], zero: ash.u8[()], y: ash.f32[37]):
+    padded = ash.pad(x, [(0, 0), (1, 1), (2, 0), (0, 0)], zero).astype(ash.i32)
+    return ash.conv(padded, ash.asarray(BYTE_TAPS).astype(ash.i32)).astype(ash.f32) * y
+
+
+@ash.jit
+def conv_bytes_in_place(x: ash.u8["z", "h + 3", "w + 3", 5]):
+    return ash.conv(x.astype(ash.i32), ash.asarray(BYTE_TAPS).astype(ash.i32), strides=[2, 1])
+
+
+@ash.jit
+def conv_bytes_dilated(x: ash.u8["z", "h + 4", "w + 1", 5]):
+    steps = {"strides": [3, 2], "dilations": [1, 2], "padding": [(0, 0), (3, 1)]}
+    return ash.conv(x.astype(ash.i32), ash.asarray(BYTE_TAPS).astype(ash.i32), **steps)
+
+
+@ash.jit
+def conv_bytes_grouped(x: ash.u8["z", "h", "w", 8]):
+    taps = ash.asarray(GROUPED_BYTE_TAPS).astype(ash.i32)
+    return ash.conv(x.astype(ash.i32), taps, padding=[(1, 1), (0, 1)])
+
+
 @ash.jit
 def conv_depthwise(x: ash.f32["z", "h", "w", 37], y: ash.f32["z", "h", "w", 37]):
     return ash.conv(x, DEPTHWISE_TAPS, padding=[(1, 1), (1, 1)]) + y
@@ -393,6 +420,9 @@ FAMILIES = {
     "grouped dot": of(grouped, grouped_packed, grouped_halved, grouped_half),
     "convolution": of(conv_padded, conv_in_place, conv_strided),
     "other convolutions": of(conv_grouped, conv_dynamic, conv_half, conv_volume),
+    "convolutions of bytes": of(
+        conv_bytes_padded, conv_bytes_in_place, conv_bytes_dilated, conv_bytes_grouped
+    ),
     "depthwise": of(conv_depthwise, conv_depthwise_in_place, conv_depthwise_half),
     "images": of(pools, resized),
     "attention": of(attention, causal, masked, segments),

@@ -50,6 +50,7 @@ LOGICAL_AND: Final = elementwise.logical_and
 MEAN: Final = reduce.mean
 MUL: Final = elementwise.mul
 NONZERO: Final = late.nonzero
+PAD: Final = movement.pad
 PART_ATTENTION: Final = attention.part_attention
 PART_COUNTS: Final = compact.part_counts
 PREFIX: Final = late.prefix

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from llvmlite.binding import get_host_cpu_features
 from tests.unit.codegen.emit.harness import TARGETS
 from tests.unit.codegen.matrix import computed, lowered
 
@@ -19,6 +20,8 @@ from anyshape.lower.packing import Packing, pack, unpack
 PACKED = frozenset({1})
 WITHOUT_VNNI = NAMED_TARGETS["x86-64-avx512"]
 EXECUTED = {**TARGETS, **({"avx512 without vnni": WITHOUT_VNNI} if "avx512" in TARGETS else {})}
+if get_host_cpu_features().get("avxvnni"):
+    EXECUTED["avx2 with vnni"] = NAMED_TARGETS["x86-64-avx2-vnni"]
 ROWS = (0, 1, 5, 7, 25, 97)
 
 

@@ -1,4 +1,5 @@
-"""Bands: what the taps of a block meet of the input, copied into scratch with zeros around."""
+"""Bands: what the taps of a block meet of the input, copied into scratch with zeros around, or
+what else its input is padded with."""
 
 from __future__ import annotations
 
@@ -11,9 +12,22 @@ from anyshape.families.conv.plan import (
     SLICE,
     ConvPlan,
 )
-from anyshape.loop import Apply, Buffer, For, Guard, Literal, Load, Prepare, Scalar, Store
+from anyshape.families.family import Job
+from anyshape.loop import (
+    Apply,
+    Buffer,
+    For,
+    Guard,
+    Literal,
+    Load,
+    Prepare,
+    Scalar,
+    Statement,
+    Store,
+)
 from anyshape.loop.printer import row_major
-from anyshape.sym import Dim, Less, LessEqual, Symbol
+from anyshape.lower.context import Lowering
+from anyshape.sym import Dim, FactScope, Less, LessEqual, Symbol
 
 TAP_SLICE, BAND_ROW, ELEMENT = (Symbol(name) for name in ("kd", "s", "u"))
 
@@ -25,17 +39,27 @@ def input_buffer(plan: ConvPlan, x: Buffer) -> Buffer:
     return Buffer(x.name, x.dtype, shape, row_major(shape))
 
 
-def prepared_band(plan: ConvPlan, x: Buffer) -> Prepare:
-    """What the taps of a block meet, zeros where that is outside of the input."""
+def prepared_band(plan: ConvPlan, job: Job, x: Buffer) -> Prepare:
+    """What the taps of a block meet, and what is around it where that is outside of the input."""
     slices, rows, places = plan.axes
     index = (Dim.of(TAP_SLICE), Dim.of(BAND_ROW), Dim.of(ELEMENT))
-    store = Store(plan.band, index, _element(plan, x))
+    before, around = _around(plan, job)
+    store = Store(plan.band, index, _element(plan, x, around))
     elements = For(ELEMENT, places.met(Dim.of(LENGTH)) * plan.channels, (store,), vector=True)
     lines = For(BAND_ROW, rows.met(Dim.of(HEIGHT)), (elements,))
-    return Prepare(plan.keys, (For(TAP_SLICE, slices.taps, (lines,)),))
+    return Prepare(plan.keys, (*before, For(TAP_SLICE, slices.taps, (lines,))))
 
 
-def _element(plan: ConvPlan, x: Buffer) -> Scalar:
+def _around(plan: ConvPlan, job: Job) -> tuple[tuple[Statement, ...], Scalar]:
+    """What is around the input, and how it is made: zero, or what the input is padded with."""
+    if plan.form.pad is None:
+        return (), Literal.of(0, plan.stored_dtype)
+    low = Lowering(job.region, job.inputs, FactScope.of(job.facts))
+    found = low.at(plan.form.pad.operands[1], ())
+    return tuple(low.levels[0].body), found
+
+
+def _element(plan: ConvPlan, x: Buffer, around: Scalar) -> Scalar:
     slices, rows, places = plan.axes
     first = Dim.of(FIRST_PLACE) * places.stride - places.low
     index = (
@@ -46,5 +70,5 @@ def _element(plan: ConvPlan, x: Buffer) -> Scalar:
     )
     inside = zip(index[1:], x.shape[1:], strict=True)
     tests = [test for i, n in inside for test in (LessEqual(Dim.of(0), i), Less(i, n))]
-    met = Guard(tuple(tests), Load(x, index), Literal.of(0, x.dtype))
-    return met if x.dtype == plan.total else Apply("cast", (met,), plan.total)
+    met = Guard(tuple(tests), Load(x, index), around)
+    return met if x.dtype == plan.band.dtype else Apply("cast", (met,), plan.band.dtype)

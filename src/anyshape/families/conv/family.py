@@ -9,7 +9,7 @@ from anyshape.families.body import Body
 from anyshape.families.conv.depthwise import depthwise_kernel
 from anyshape.families.conv.depthwise_plan import DepthwisePlan
 from anyshape.families.conv.kernel import conv_kernel
-from anyshape.families.conv.match import ConvMatch, conv_match
+from anyshape.families.conv.match import ConvMatch, conv_match, is_spatial_pad
 from anyshape.families.conv.plan import MOST_PLACES, MOST_ROWS, ConvPlan
 from anyshape.families.family import Family, Job, Lowered
 from anyshape.ir.node import Node
@@ -27,6 +27,11 @@ class Conv(Family[ConvMatch]):
 
     def match(self, body: Body) -> ConvMatch | Refusal:
         return conv_match(body)
+
+    def computes(self, body: Body, anchor: Node, node: Node) -> bool:
+        """Padding: bands have it around what they copy."""
+        del body, anchor
+        return is_spatial_pad(node)
 
     def lower(self, match: ConvMatch, job: Job) -> Lowered:
         plan = (DepthwisePlan if match.is_depthwise else ConvPlan)(match, job.tiling)

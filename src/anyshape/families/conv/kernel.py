@@ -47,8 +47,9 @@ from anyshape.loop import (
 )
 from anyshape.loop.merge import flat_buffer
 from anyshape.loop.printer import row_major
+from anyshape.loop.rewrite import accesses
 from anyshape.lower.tasks import TASK
-from anyshape.sym import Dim, Symbol, product
+from anyshape.sym import Dim, Symbol, ceildiv, product
 
 LINE, TAP_ROW, TAP = (Symbol(name) for name in ("y", "kh", "kw"))
 ONE, ZERO = Dim.of(1), Dim.of(0)
@@ -68,7 +69,8 @@ def conv_kernel(plan: ConvPlan, job: Job) -> Kernel:
     multiply = _multiply(plan, buffers[x.name], buffers[weights.name])
     tile = (*plan.parts_of_tile, _zeros(plan), _over_taps(plan, multiply), epilogue.loops(plan))
     tiles = For(LINE, Dim.of(HEIGHT), (For(TILE, plan.tiles, tile),))
-    band = (prepared_band(plan, buffers[x.name]),) if plan.has_band else ()
+    band = (prepared_band(plan, job, buffers[x.name]),) if plan.has_band else ()
+    buffers |= {b.name: b for b, _ in accesses(band) if b.name in buffers}
     scratch = (plan.sums, plan.band) if plan.has_band else (plan.sums,)
     body = (*plan.parts_of_task, *band, tiles)
     given = tuple(buffers.values()), job.sizes, TASK, product(plan.extents)
@@ -97,7 +99,8 @@ def _multiply(plan: ConvPlan, x: Buffer, weights: Buffer) -> Multiply:
     lhs = _band_rows(plan) if plan.has_band else _input_rows(plan, x)
     depth = plan.form.inside * (plan.axes[2].taps if plan.joins_taps else 1)
     sizes = Dim.of(COUNT), plan.columns, depth
-    return Multiply(plan.sums, lhs, _panel(plan, weights), *sizes, plan.form.stored, added=True)
+    given = plan.sums, lhs, _panel(plan, weights), *sizes, plan.form.stored
+    return Multiply(*given, added=True, group=plan.group)
 
 
 def _band_rows(plan: ConvPlan) -> Matrix:
@@ -146,6 +149,8 @@ def _panel(plan: ConvPlan, weights: Buffer) -> Matrix:
     tap = Dim.of(TAP_SLICE) * plan.axes[1].taps + Dim.of(TAP_ROW)
     if not plan.joins_taps:
         tap = tap * plan.axes[2].taps + Dim.of(TAP)
+    if plan.group > 1:
+        return _panel_of_groups(plan, weights, ceildiv(depth, plan.group), rows, tap)
     width = Dim.of(plan.width) if form.stored else form.outside
     whole = rows * depth * width
     column = ZERO if form.stored else plan.first_column
@@ -162,8 +167,27 @@ def _panel(plan: ConvPlan, weights: Buffer) -> Matrix:
     )
 
 
+def _panel_of_groups(plan: ConvPlan, weights: Buffer, depth: Dim, rows: Dim, tap: Dim) -> Matrix:
+    """The same, of [groups, rows of taps or taps, panels, groups of the depth, width]."""
+    width = Dim.of(plan.width * plan.group)
+    panel = depth * width
+    return Matrix(
+        weights,
+        (
+            Span(plan.form.groups, rows * plan.panels * panel, Dim.of(GROUP)),
+            Span(rows, plan.panels * panel, tap),
+            Span(plan.panels, panel, Dim.of(PANEL)),
+            Span(depth, width, ZERO, down=ONE),
+            Span(width, ONE, ZERO, right=ONE),
+        ),
+    )
+
+
 def _weights_size(plan: ConvPlan) -> Dim:
     shape = plan.form.weights.shape
     if not plan.form.stored:
         return product(shape)
-    return product((*shape[:-1], plan.panels, Dim.of(plan.width)))
+    run = 2 if plan.joins_taps else 1  # axes of one product's depth
+    *outer, depth = (*shape[: -1 - run], product(shape[-1 - run : -1]))
+    steps = ceildiv(depth, plan.group) * plan.group
+    return product((*outer, steps, plan.panels, Dim.of(plan.width)))

@@ -1,21 +1,23 @@
 """Recognising convolutions: one `conv` in a region, and elementwise ops on its result.
 
-`x` is dense, channels last. Weights are a constant, stored in panels whatever their order is, or
-dense with the output channels last.
+`x` is dense, channels last. It may be widened, and before that padded along spatial axes with any
+number, such as the zero point of bytes. Weights are a constant, stored in panels whatever their
+order is, or dense with the output channels last.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anyshape.analysis.strided_view import StridedView, view_of
+from anyshape.analysis.strided_view import StridedView, is_view, view_of
 from anyshape.families.body import Body
 from anyshape.families.followers import only_loop
-from anyshape.ir.node import Node
+from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import param_index
 from anyshape.ir.rewrite import Refusal
 from anyshape.ops.conv import ConvAttrs
-from anyshape.ops.known import CONV, TRANSPOSE
+from anyshape.ops.known import CAST, CONV, PAD, TRANSPOSE
+from anyshape.ops.movement import PadAttrs
 from anyshape.sym import Dim, product
 
 MOST_NAMED_TAPS = 64
@@ -27,12 +29,23 @@ class ConvMatch:
     """A convolution whose sums a kernel of register tiles can make."""
 
     conv: Node
+    x: Value  # what is in memory of its input
+    pad: Node | None  # what pads it, if that is no attribute
     weights: StridedView
     stored: bool  # weights are a constant, in panels
 
     @property
     def attrs(self) -> ConvAttrs:
         return self.conv.attrs_as(ConvAttrs)
+
+    @property
+    def padding(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Before and behind each spatial axis."""
+        if self.pad is None:
+            return self.attrs.low, self.attrs.high
+        attrs = self.pad.attrs_as(PadAttrs)
+        low, high = (tuple(map(int, dims[1:-1])) for dims in (attrs.low, attrs.high))
+        return low, high
 
     @property
     def is_depthwise(self) -> bool:
@@ -43,7 +56,7 @@ class ConvMatch:
 
     @property
     def x_param(self) -> int:
-        return param_index(self.conv.operands[0].node)
+        return param_index(self.x.node)
 
     @property
     def weights_param(self) -> int:
@@ -72,13 +85,41 @@ def conv_match(body: Body) -> ConvMatch | Refusal:
     conv, orders = found
     if any(order != tuple(range(len(order))) for order in orders):
         return Refusal("a result is transposed")
-    x, given = conv.operands
-    weights = view_of(given, lambda node: node.op is TRANSPOSE and node in body.inside)
+    given = conv.operands[1]
+    weights = view_of(given, lambda node: node in body.inside and _keeps_weights(node))
+    x, pad = _input(conv, body)
     if body.computes(x) or body.computes(weights.base):
         return Refusal("an operand is computed inside the kernel")
     if body.uses(x) > 1:
         return Refusal("what follows it reads its input too")
     stored = body.is_constant(weights.base) and body.uses(weights.base) == 1
     if not stored and weights.base != given:
-        return Refusal("weights that are not constant are transposed")
-    return ConvMatch(conv, weights, stored)
+        return Refusal("weights that are not constant are transposed, or of another dtype")
+    found = ConvMatch(conv, x, pad, weights, stored)
+    if pad is not None and found.is_depthwise:
+        return Refusal("a depthwise convolution leaves out what is outside of its input")
+    return found
+
+
+def _keeps_weights(node: Node) -> bool:
+    return node.op is TRANSPOSE or (node.op is CAST and is_view(node))
+
+
+def _input(conv: Node, body: Body) -> tuple[Value, Node | None]:
+    """What widening casts and a padding begin with, and the padding."""
+    x, attrs = conv.operands[0], conv.attrs_as(ConvAttrs)
+    while x.node in body.inside and x.node.op is CAST and is_view(x.node):
+        x = x.node.operands[0]
+    padded = x.node in body.inside and is_spatial_pad(x.node)
+    if not padded or any((*attrs.low, *attrs.high)):
+        return x, None
+    return x.node.operands[0], x.node
+
+
+def is_spatial_pad(node: Node) -> bool:
+    """Whether it adds known numbers of elements around all axes but the first and the last."""
+    if node.op is not PAD:
+        return False
+    attrs = node.attrs_as(PadAttrs)
+    known = all(dim.constant is not None for dim in (*attrs.low, *attrs.high))
+    return known and all(dims[0] == dims[-1] == 0 for dims in (attrs.low, attrs.high))

@@ -15,7 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from anyshape.families.conv.match import ConvMatch
-from anyshape.families.dot.plan import SUMS, scratch, task_parts, total_of
+from anyshape.families.dot.plan import (
+    SUMS,
+    dtype_in_groups,
+    grouped,
+    scratch,
+    task_parts,
+    total_of,
+)
 from anyshape.ir.types import DType, Shape
 from anyshape.loop import Bind, Buffer, Number
 from anyshape.lower.packing import Packing
@@ -70,9 +77,9 @@ class ConvPlan:
 
     @property
     def axes(self) -> tuple[SpatialAxis, SpatialAxis, SpatialAxis]:
-        conv, attrs = self.form.conv, self.form.attrs
-        numbers = attrs.strides, attrs.dilations, attrs.low, attrs.high
-        sizes = conv.operands[0].tensor.shape[1:-1], conv.result().tensor.shape[1:-1]
+        form, attrs = self.form, self.form.attrs
+        numbers = attrs.strides, attrs.dilations, *form.padding
+        sizes = form.x.tensor.shape[1:-1], form.conv.result().tensor.shape[1:-1]
         given = zip(*sizes, self.form.weights.shape[1:-2], *numbers, strict=True)
         missing = SpatialAxis(ONE, ONE, ONE)
         found = [SpatialAxis(*axis) for axis in given]
@@ -99,13 +106,24 @@ class ConvPlan:
 
     @property
     def stored_dtype(self) -> DType:
-        return self.form.conv.operands[0].tensor.dtype
+        return self.form.x.tensor.dtype
+
+    @property
+    def group(self) -> int:
+        """Steps of k that lie together in panels: more than one for bytes (0059)."""
+        dtypes = self.stored_dtype, self.form.weights.base.tensor.dtype
+        return grouped(self.total, *dtypes, self.tiling.group) if self.form.stored else 1
+
+    @property
+    def multiplied(self) -> DType:
+        """The dtype in which micro-kernels read places, and bands have them."""
+        return dtype_in_groups(self.group, self.total)
 
     @property
     def has_band(self) -> bool:
         """Whether tasks copy what they read."""
         padded = any(axis.low or axis.high for axis in self.axes)
-        return padded or self.stored_dtype != self.total
+        return padded or self.stored_dtype != self.multiplied
 
     @property
     def joins_taps(self) -> bool:
@@ -149,7 +167,7 @@ class ConvPlan:
         """Rows and places of a block: as much as a band has room for, but something for everyone,
         and all blocks of about one size."""
         slices, rows, places = self.axes
-        room = BAND_BYTES // self.total.itemsize
+        room = BAND_BYTES // self.multiplied.itemsize
         element = maximum(1, self.channels * slices.taps)
         most = (room // (element * rows.taps) - places.reach) // places.stride
         length = even(places.places, maximum(self.rows, most))
@@ -245,12 +263,15 @@ class ConvPlan:
     def band(self) -> Buffer:
         slices, rows, places = self.axes
         sizes = rows.met(Dim.of(MOST_ROWS)), places.met(Dim.of(MOST_PLACES)) * self.channels
-        return scratch("band", self.total, (slices.taps, *sizes))
+        return scratch("band", self.multiplied, (slices.taps, *sizes))
 
     def packing(self) -> Packing:
-        """How constant weights are to be stored."""
+        """How constant weights are to be stored. Groups of k end where a product does: panels are
+        then those of a row of taps, or of a tap."""
         axes = [axis for axis in self.form.weights.axes if axis is not None]
-        return Packing((axes[0],), tuple(axes[1:-1]), (axes[-1],), self.width)
+        first = 1 if self.group == 1 else len(axes) - (3 if self.joins_taps else 2)
+        batch, depth = tuple(axes[:first]), tuple(axes[first:-1])
+        return Packing(batch, depth, (axes[-1],), self.width, group=self.group)
 
 
 def even(whole: Dim, most: Dim) -> Dim:

@@ -55,16 +55,12 @@ class MatrixPlan:
             side.view.base.tensor.dtype for side in (self.form.rows, self.form.columns)
         )
         stored = self.form.panels is Panels.STORED and self.form.dot.op is DOT
-        if not stored or self.total is not i32 or columns not in (i8, u8):
-            return 1
-        if self.tiling.group == 4 and (rows, columns) == (u8, i8):
-            return 4
-        return 2 if rows in (u8, i8, i16) else 1
+        return grouped(self.total, rows, columns, self.tiling.group) if stored else 1
 
     @property
     def multiplied_rows(self) -> DType:
         """The dtype in which micro-kernels read rows."""
-        return {1: self.total, 2: i16, 4: u8}[self.group]
+        return dtype_in_groups(self.group, self.total)
 
     @property
     def shares_rows(self) -> bool:
@@ -338,6 +334,20 @@ def total_of(dtype: DType) -> DType:
     if dtype.bits >= f32.bits:
         return dtype
     return f32 if dtype.is_float else i32
+
+
+def grouped(total: DType, rows: DType, columns: DType, most: int) -> int:
+    """How many steps of k lie together in panels of these columns, of what a target can do."""
+    if total is not i32 or columns not in (i8, u8):
+        return 1
+    if most == 4 and (rows, columns) == (u8, i8):
+        return 4
+    return 2 if rows in (u8, i8, i16) else 1
+
+
+def dtype_in_groups(group: int, total: DType) -> DType:
+    """Of rows, as micro-kernels read them."""
+    return {1: total, 2: i16, 4: u8}[group]
 
 
 def scratch(name: str, dtype: DType, shape: Shape) -> Buffer:
