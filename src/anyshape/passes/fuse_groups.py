@@ -15,7 +15,7 @@ and that group can take it:
     family still matches with them: operands read as matrices, say;
   - views that several kernels read are part of each of them, if they leave columns next to each
     other and are of memory that is written anyway: reading it there is cheaper than a copy; so are
-    positions (`iota`), which are sooner made than read;
+    positions (`iota`), which are sooner made than read, and bytes that are widened;
   - a map that is left in front of a dot, and feeds nothing else, joins it if its ops are cheap: the
     dot computes one of its operands itself (`dot_prologue.py`).
 
@@ -42,7 +42,7 @@ from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision, DecisionLog, Refusal
 from anyshape.ir.types import TensorType
-from anyshape.ops.known import CONCAT, DOT, GATHER, IOTA, SLICE
+from anyshape.ops.known import CAST, CONCAT, DOT, GATHER, IOTA, SLICE
 from anyshape.ops.movement import SliceAttrs, TransposeAttrs
 from anyshape.passes.dot_prologue import objection_to_prologue
 from anyshape.passes.native_forms import has_kernel, is_alias, is_alone, is_loop, is_map
@@ -164,9 +164,10 @@ class Grouping:
         self.groups[node] = group
 
     def _is_shared(self, node: Node) -> bool:
-        """Whether a view, or positions, become part of all kernels that read them."""
+        """Whether a view, positions or widened bytes become part of all kernels that read them."""
         is_view_of_memory = _keeps_columns(node) and self._is_of_memory(node)
-        if node in self.results or not (is_view_of_memory or node.op is IOTA):
+        is_cheaper = is_view_of_memory or node.op is IOTA or _widens_bytes(node)
+        if node in self.results or not is_cheaper:
             return False
         groups = [self._groups_with(user) for user in self.users[node]]
         several = list(dict.fromkeys(group for some in groups for group in some))
@@ -178,6 +179,7 @@ class Grouping:
             group.add(node, self.users[node])
         self.shared[node] = several
         what = "count for themselves" if node.op is IOTA else "read it where it is"
+        what = "widen bytes for themselves" if node.op is CAST else what
         self._decide(node, True, f"{len(several)} kernels {what}")
         return True
 
@@ -317,6 +319,14 @@ def _is_of_coordinates(node: Node) -> bool:
 
 def _is_float(node: Node) -> bool:
     return isinstance(node.types[0], TensorType) and node.types[0].dtype.is_float
+
+
+def _widens_bytes(node: Node) -> bool:
+    """Whether bytes become wider integers: reading them takes a part of what reading these does,
+    and products have kernels for bytes (0059)."""
+    if node.op is not CAST or not is_view(node):
+        return False
+    return node.operands[0].tensor.dtype.bits == 8 and node.result().tensor.dtype.is_integer
 
 
 def _keeps_columns(node: Node) -> bool:

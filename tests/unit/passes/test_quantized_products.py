@@ -111,6 +111,23 @@ def test_what_stands_against_it() -> None:
         assert refused(function) == texts[number]
 
 
+def test_bytes_are_read_where_they_are() -> None:
+    """Zero points of weights need sums of rows, for which nobody else has to read wider numbers."""
+    w = some_bytes(np.uint8, 64, 64)
+
+    @ash.jit
+    def function(x: ash.u8["m", 64]):
+        return (x.astype(ash.i32) - 3) @ (ash.asarray(w).astype(ash.i32) - np.int32(9))
+
+    compiled = compile_graph(function.graph)
+    products = [text for k in compiled.kernels if " @ " in (text := k.as_text())]
+    assert len(products) == 1
+    assert "padded groups" in products[0]
+    x = some_bytes(np.uint8, 7, 64)
+    exact = (x.astype(np.int32) - 3) @ (w.astype(np.int32) - 9)
+    np.testing.assert_array_equal(compiled(x)[0], exact)
+
+
 def test_other_products_are_not_spoken_of() -> None:
     @ash.jit
     def floats(x: ash.f32["m", K], w: ash.f32[K, N]):
