@@ -21,7 +21,7 @@ from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import CountingRebuilder, Rebuilder, rebuild_graph
 from anyshape.ir.types import wide_of
 from anyshape.ops.conv import ConvAttrs
-from anyshape.ops.known import ADD, CONSTANT, CONV, MUL
+from anyshape.ops.known import ADD, CAST, CONSTANT, CONV, MUL
 from anyshape.passes.infra import PassContext
 from anyshape.passes.native_forms import has_kernel, is_alias
 from anyshape.sym import product
@@ -107,8 +107,7 @@ class _Products(Rebuilder):
         if node.op is not CONV or not _is_product(node):
             return node.results
         x, weights = node.operands
-        inside, outside = weights.tensor.shape[-2:]
-        matrix = builder.emit("reshape", weights, shape=(inside, outside))
+        matrix = _matrix(weights, builder)
         axis = x.tensor.rank - 1
         made = builder.emit("dot", x, matrix, contract=((axis,), (0,)))
         if made.type != node.result().type:
@@ -116,6 +115,14 @@ class _Products(Rebuilder):
         why = "of one tap: a product of all places"
         self.ctx.decisions.record(Decision(self.name, True, why, node, builder.location))
         return (made,)
+
+
+def _matrix(weights: Value, builder: Builder) -> Value:
+    """Those of one tap, of which bytes stay bytes."""
+    if weights.node.op is CAST:
+        inner = _matrix(weights.node.operands[0], builder)
+        return builder.emit("cast", inner, to=weights.tensor.dtype)
+    return builder.emit("reshape", weights, shape=weights.tensor.shape[-2:])
 
 
 def _is_product(conv: Node) -> bool:

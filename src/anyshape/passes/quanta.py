@@ -111,7 +111,7 @@ def weight_quanta(value: Value, weights: WeightStore) -> WeightQuanta | None:
 def _weights(value: Value, weights: WeightStore, room: int) -> WeightQuanta | None:
     node = value.node
     if value.tensor.dtype in BYTES:
-        array = _constant(value, weights)
+        array = known_numbers(value, weights)
         return None if array is None else WeightQuanta(value, array)
     if value.tensor.dtype not in (i32, f32) or node.op not in (CAST, SUB, MUL, *VIEWS):
         return None
@@ -128,7 +128,7 @@ def _weights(value: Value, weights: WeightStore, room: int) -> WeightQuanta | No
 def _with_numbers(node: Node, inner: WeightQuanta, weights: WeightStore) -> WeightQuanta | None:
     """Less a zero point, or times a scale; in this order, and each once."""
     dtype = node.result().tensor.dtype
-    numbers = _constant(node.operands[1], weights)
+    numbers = known_numbers(node.operands[1], weights)
     if numbers is None or node.result().tensor.shape != node.operands[0].tensor.shape:
         return None
     if node.op is SUB and dtype is i32 and not inner.zero.any() and not inner.is_scaled:
@@ -152,21 +152,21 @@ def _moved(view: Node, array: Array) -> Array:
     return array.reshape([int(dim) for dim in view.result().tensor.shape])
 
 
-def _constant(value: Value, weights: WeightStore, room: int = MOST) -> Array | None:
+def known_numbers(value: Value, weights: WeightStore, room: int = MOST) -> Array | None:
     """The numbers of a constant, through views and casts."""
     node = value.node
     if not room:
         return None
     if node.op in VIEWS:
-        inner = _constant(node.operands[0], weights, room - 1)
+        inner = known_numbers(node.operands[0], weights, room - 1)
         return None if inner is None else _moved(node, inner)
     if node.op is BROADCAST:
-        inner = _constant(node.operands[0], weights, room - 1)
+        inner = known_numbers(node.operands[0], weights, room - 1)
         shape = value.tensor.shape
         if inner is None or any(dim.constant is None for dim in shape):
             return None
         return np.broadcast_to(inner, [int(dim) for dim in shape])
     if node.op is CAST:
-        inner = _constant(node.operands[0], weights, room - 1)
+        inner = known_numbers(node.operands[0], weights, room - 1)
         return None if inner is None else inner.astype(value.tensor.dtype.numpy)
     return constant_array(value, weights)

@@ -24,21 +24,25 @@ from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
-from anyshape.ir.types import Array, f32, i8, i32, u8
+from anyshape.ir.types import Array, f32, i32
 from anyshape.ops.dot import DotAttrs
 from anyshape.ops.known import CONV, DOT
+from anyshape.passes.byte_operands import (
+    DEEPEST,
+    in_i32,
+    less_zero_of_x,
+    scaled,
+    signed,
+    unsigned,
+)
 from anyshape.passes.infra import PassContext
 from anyshape.passes.quanta import Quanta, WeightQuanta, quanta_of, weight_quanta
-
-DEEPEST: Final = 1 << 15
-"""Products of two differences of bytes that i32 can sum."""
-
-HALF: Final = 128  # of the values of a byte
+from anyshape.passes.quantized_convolutions import convolution
 
 
 @dataclass(frozen=True)
 class QuantizedProducts:
-    """Rewrites dots of quantised values with constant weights."""
+    """Rewrites dots and convolutions of quantised values with constant weights."""
 
     name: str = "quantized-products"
 
@@ -113,28 +117,31 @@ class _Integers(Rebuilder):
         self.ctx = ctx
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
-        if node.op is CONV and node.result().tensor.dtype is f32:
-            self._tell_of_conv(node, builder)
-        if node.op is not DOT:
+        if node.op not in (DOT, CONV):
             return node.results
-        left, right = node.operands
-        found = _Product(node, quanta_of(left), weight_quanta(right, builder.weights))
-        if found.x is None and found.w is None:
+        found = _product(node, builder) if node.op is DOT else convolution(node, builder)
+        if found is None:
             return node.results
-        why = next((text for text, holds in OBJECTIONS if holds(found)), None)
-        made = None if why is not None else _integer_product(found, builder)
+        made, text = found
         if made is not None and made.type != node.result().type:
-            made, why = None, "its type would change"
-        text = why or f"integers: {_dtypes(found)}, {found.depth} deep, summed in i32"
+            made, text = None, "its type would change"
         self.ctx.decisions.record(
             Decision(self.name, made is not None, text, node, builder.location)
         )
         return node.results if made is None else (made,)
 
-    def _tell_of_conv(self, node: Node, builder: Builder) -> None:
-        if quanta_of(node.operands[0]) is not None:
-            why = "a convolution of dequantised numbers is summed in f32"
-            self.ctx.decisions.record(Decision(self.name, False, why, node, builder.location))
+
+def _product(dot: Node, builder: Builder) -> tuple[Value | None, str] | None:
+    """The product in integers, or why it is not; None if it is not quantised."""
+    left, right = dot.operands
+    found = _Product(dot, quanta_of(left), weight_quanta(right, builder.weights))
+    if found.x is None and found.w is None:
+        return None
+    why = next((text for text, holds in OBJECTIONS if holds(found)), None)
+    if why is not None:
+        return None, why
+    text = f"integers: {_dtypes(found)}, {found.depth} deep, summed in i32"
+    return _integer_product(found, builder), text
 
 
 def _dtypes(product: _Product) -> str:
@@ -147,73 +154,22 @@ def _dtypes(product: _Product) -> str:
 
 def _integer_product(product: _Product, builder: Builder) -> Value:
     assert product.x is not None
-    x, x_shift = _unsigned(product.x, builder)
-    w, weights, w_shift = _signed(product, builder)
-    zero = product.along_columns(_weights(product).zero)
+    x, x_shift = unsigned(product.x, builder)
+    w, weights, w_shift = signed(_weights(product), builder)
+    zero, scale = (
+        product.along_columns(n) for n in (_weights(product).zero, _weights(product).scale)
+    )
     assert zero is not None
+    assert scale is not None
     zeros = zero.astype(np.int32) - np.int32(w_shift)
     wide, narrow = (builder.emit("cast", value, to=i32) for value in (x, w))
     total = builder.node(DOT, [wide, narrow], product.dot.attrs).result()
     sums = weights.sum(product.axis, dtype=np.int32).reshape(-1) - np.int32(product.depth) * zeros
-    total = _less_zero_of_x(total, product.x.zero, x_shift, sums, builder)
+    total = less_zero_of_x(total, product.x.zero, x_shift, sums, builder)
     if zeros.any():
         axis = product.attrs.contract[0][0]
         rows = builder.emit("sum", wide, axes=(axis,))
         rows = builder.emit("reshape", rows, shape=(*rows.tensor.shape, 1))
-        rows = _in_i32(rows, builder)
+        rows = in_i32(rows, builder)
         total = builder.emit("sub", total, builder.emit("mul", rows, builder.constant(zeros)))
-    return _scaled(product, total, builder) if product.is_float else total
-
-
-def _in_i32(value: Value, builder: Builder) -> Value:
-    return value if value.tensor.dtype is i32 else builder.emit("cast", value, to=i32)
-
-
-def _less_zero_of_x(
-    total: Value, zero: Value | int, shift: int, sums: Array, builder: Builder
-) -> Value:
-    """Less `zero + shift` times the sums of the weights."""
-    if isinstance(zero, int):
-        constant = np.int64(zero + shift) * sums.astype(np.int64)
-        if not constant.any():
-            return total
-        return builder.emit("sub", total, builder.constant(constant.astype(np.int32)))
-    if shift:
-        zero = builder.emit("add", zero, builder.constant(np.array(shift, np.int32)))
-    return builder.emit("sub", total, builder.emit("mul", builder.constant(sums), zero))
-
-
-def _unsigned(x: Quanta, builder: Builder) -> tuple[Value, int]:
-    """The left side as u8, and what was added to it."""
-    quanta = x.quanta
-    if quanta.tensor.dtype is u8:
-        return x.seen(quanta, builder), 0
-    bytes_ = builder.emit("cast", quanta, to=u8)
-    half = builder.constant(np.array(HALF, np.uint8))
-    return x.seen(builder.emit("bitwise_xor", bytes_, half), builder), HALF
-
-
-def _signed(product: _Product, builder: Builder) -> tuple[Value, Array, int]:
-    """The weights as i8, their numbers, and what was taken from them."""
-    w = _weights(product)
-    if w.quanta.dtype == np.int8:
-        return w.seen(builder), w.quanta, 0
-    weights = (w.quanta.astype(np.int16) - HALF).astype(np.int8)
-    made = builder.constant(np.ascontiguousarray(weights))
-    assert made.tensor.dtype is i8
-    return made, weights, HALF
-
-
-def _scaled(product: _Product, total: Value, builder: Builder) -> Value:
-    assert product.x is not None
-    columns = product.along_columns(_weights(product).scale)
-    assert columns is not None
-    if columns.size and (columns == columns[0]).all():
-        columns = columns[0].reshape(())
-    real = builder.emit("cast", total, to=f32)
-    scale = product.x.scale
-    if isinstance(scale, Value):
-        factor = builder.emit("mul", builder.constant(columns.astype(np.float32)), scale)
-    else:
-        factor = builder.constant(columns.astype(np.float32) * np.float32(scale))
-    return builder.emit("mul", real, factor)
+    return scaled(total, product.x.scale, scale, builder) if product.is_float else total
