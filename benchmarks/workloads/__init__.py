@@ -1,7 +1,7 @@
 """What is measured: each model in a file, for all engines."""
 
 from benchmarks.workloads.attention import Attention
-from benchmarks.workloads.convolutions import Convolutions
+from benchmarks.workloads.convolutions import Convolutions, PlacesConv, PlacesConvBytes
 from benchmarks.workloads.deepseek import DeepSeek
 from benchmarks.workloads.dense import Dense, DenseBytes
 from benchmarks.workloads.elementwise import Add, FiveOps
@@ -28,6 +28,8 @@ __all__ = [
     "MiniLm",
     "Mlp",
     "Moe",
+    "PlacesConv",
+    "PlacesConvBytes",
     "Rows",
     "SegmentSums",
 ]
