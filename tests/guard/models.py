@@ -284,6 +284,7 @@ def conv_grouped(x: ash.f32["z", "h", "w", 8]):
 
 
 BYTE_TAPS = RNG.integers(-128, 128, (1, 3, 3, 5, 37)).astype(np.int8)
+DEPTHWISE_BYTE_TAPS = RNG.integers(-128, 128, (37, 3, 3, 1, 1)).astype(np.int8)
 GROUPED_BYTE_TAPS = RNG.integers(-128, 128, (2, 3, 2, 4, 5)).astype(np.int8)
 
 
@@ -308,6 +309,12 @@ def conv_bytes_dilated(x: ash.u8["z", "h + 4", "w + 1", 5]):
 def conv_bytes_grouped(x: ash.u8["z", "h", "w", 8]):
     taps = ash.asarray(GROUPED_BYTE_TAPS).astype(ash.i32)
     return ash.conv(x.astype(ash.i32), taps, padding=[(1, 1), (0, 1)])
+
+
+@ash.jit
+def conv_bytes_depthwise(x: ash.u8["z", "h", "w", 37]):
+    taps = ash.asarray(DEPTHWISE_BYTE_TAPS).astype(ash.i32)
+    return ash.conv(x.astype(ash.i32), taps, padding=[(1, 1), (1, 1)])
 
 
 @ash.jit
@@ -420,9 +427,8 @@ FAMILIES = {
     "grouped dot": of(grouped, grouped_packed, grouped_halved, grouped_half),
     "convolution": of(conv_padded, conv_in_place, conv_strided),
     "other convolutions": of(conv_grouped, conv_dynamic, conv_half, conv_volume),
-    "convolutions of bytes": of(
-        conv_bytes_padded, conv_bytes_in_place, conv_bytes_dilated, conv_bytes_grouped
-    ),
+    "convolutions of bytes": of(conv_bytes_padded, conv_bytes_in_place, conv_bytes_dilated),
+    "other convolutions of bytes": of(conv_bytes_grouped, conv_bytes_depthwise),
     "depthwise": of(conv_depthwise, conv_depthwise_in_place, conv_depthwise_half),
     "images": of(pools, resized),
     "attention": of(attention, causal, masked, segments),

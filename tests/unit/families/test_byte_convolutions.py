@@ -68,6 +68,7 @@ CASES: dict[str, tuple[tuple[int, ...], list[int], list[int], Pairs]] = {
     "first": ((1, 4, 5, 3, 16), [2, 2], [1, 1], [(2, 2), (2, 2)]),
     "line": ((1, 5, 12, 20), [2], [1], [(4, 0)]),
     "volume": ((1, 2, 2, 2, 4, 12), [1, 1, 1], [1, 1, 1], [(1, 0), (1, 1), (0, 1)]),
+    "depthwise": ((19, 3, 3, 1, 1), [1, 2], [1, 1], [(1, 1), (1, 0)]),
     "one channel": ((1, 3, 3, 1, 1), [1, 1], [1, 1], [(1, 1), (1, 1)]),
 }
 SIZES = ((0, 6, 7), (1, 6, 8), (2, 9, 31))
@@ -79,8 +80,6 @@ SIZES = ((0, 6, 7), (1, 6, 8), (2, 9, 31))
 def test_sums_are_exact(target: LlvmTarget, case: str, fill: int) -> None:
     weights, strides, dilations, padding = CASES[case]
     rank = len(strides)
-    if fill and weights[-2:] == (1, 1):
-        return  # tested below
     if fill and not any(map(any, padding)):
         return
     function = convolution(ash.u8, ash.i8, *CASES[case], fill)
@@ -112,6 +111,21 @@ def test_extreme_bytes_do_not_saturate() -> None:
     for target in EXECUTED.values():
         found = computed(function, (x, w), binding, constants=PACKED, target=target)
         assert (found == 9 * 64 * 255 * -128).all()
+
+
+def test_any_number_around_floats() -> None:
+    w = bytes_of(np.int8, (1, 3, 2, 4, 20), 7).astype(np.float32)
+
+    @ash.jit
+    def function(x: ash.f32["n", "h", "w", 4], w: ash.f32[1, 3, 2, 4, 20]):
+        padded = ash.pad(x, [(0, 0), (2, 1), (0, 1), (0, 0)], -2.5)
+        return ash.relu(ash.conv(padded, w, strides=[2, 1]))
+
+    assert "scratch band" in kernel_text(lowered(function, PACKED).kernel)
+    x = bytes_of(np.uint8, (2, 5, 6, 4), 5).astype(np.float32)
+    found = computed(function, (x, w), {"n": 2, "h": 5, "w": 6}, constants=PACKED)
+    sums = expected(2 * x, w, [2, 1], [1, 1], [(2, 1), (0, 1)], -5) / 2
+    np.testing.assert_array_equal(found, np.maximum(sums, 0))
 
 
 def test_padding_of_a_number_that_is_given() -> None:

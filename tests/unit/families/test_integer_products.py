@@ -127,6 +127,15 @@ def test_packed_groups_are_undone(shape: tuple[int, int]) -> None:
     np.testing.assert_array_equal(unpack(packed, packing, shape), w)
 
 
+def test_packed_rows_of_taps_are_undone() -> None:
+    """Each begins with a group of its own."""
+    packing = Packing((0, 1), (2, 3), (4,), 8, group=4)
+    w = bytes_of(np.int8, (2, 3, 3, 5, 9), 8)
+    packed = pack(w, packing)
+    assert packed.shape == packing.shape(w.shape) == (6, 2, 4, 32)
+    np.testing.assert_array_equal(unpack(packed, packing, w.shape), w)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
