@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import anyshape as ash
+from anyshape.holders.passed_on import PassedOn
 
 WIDTH = 100
 
@@ -48,14 +49,23 @@ def _entry(name: str) -> str:
     parts = [f"## {name}\n\n{_signature(name, thing)}{_text(thing)}"]
     if inspect.isclass(thing):
         parts += [f"### {name}.{key}\n\n{text}" for key, text in _members(thing)]
+        parts += [_passed_on(thing)] if issubclass(thing, PassedOn) else []
     return "\n".join(parts)
+
+
+def _passed_on(kind: type) -> str:
+    """What it has as `Executable` has it, where that is explained."""
+    own = {name for each in kind.__mro__ if each is not PassedOn for name in vars(each)}
+    names = [name for name in vars(PassedOn) if not name.startswith("_") and name not in own]
+    listed = ", ".join(f"[`{name}`](#executable{name})" for name in names)
+    return f"As `Executable` has them: {listed}.\n"
 
 
 def _members(kind: type) -> Iterator[tuple[str, str]]:
     """What a class adds that does not begin with a line, as it is written down."""
     found: dict[str, Any] = {}
     for each in reversed(kind.__mro__[:-1]):
-        if each.__module__.startswith("anyshape"):
+        if each.__module__.startswith("anyshape") and each is not PassedOn:
             found |= vars(each)
     for name, member in found.items():
         plain = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member

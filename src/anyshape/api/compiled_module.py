@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from os import PathLike
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
@@ -28,30 +28,21 @@ from anyshape.base.errors import DimMismatchError, InputError
 from anyshape.base.fork_lock import call_lock
 from anyshape.base.pickled import from_saved
 from anyshape.execute import (
-    BackgroundSpecialization,
     BranchedExecutable,
-    CallProfile,
-    Capabilities,
     Executable,
-    ExecutableMemory,
-    KernelView,
-    Specialization,
     StepRun,
 )
 from anyshape.execute.record_file import saved_parts
 from anyshape.execute.tensors import as_numpy
 from anyshape.frontend.builder.pytree import unflatten
 from anyshape.frontend.imported.program import ImportedModel, ImportedProgram
+from anyshape.holders.passed_on import PassedOn
 from anyshape.ir.types import Array
-from anyshape.observe.explain import Explanation
-from anyshape.observe.strategies import Strategies
-from anyshape.runtime.program import Estimate, Metrics
 from anyshape.saved.container import Blobs, Bytes, write_file
 from anyshape.saved.records import ExecutableRecord, ModelRecord
-from anyshape.sym import Axis
 
 
-class CompiledModule:
+class CompiledModule(PassedOn):
     """A model that was compiled once and runs at any shape. See `anyshape.compile`.
 
     Calls take what the model takes, in the same containers, and give what it gives. Results are
@@ -180,96 +171,3 @@ class CompiledModule:
         torch_out = not any(self._signature.is_tensor)  # nothing else says what the caller wants
         leaves = returned_leaves(program.returned, results, torch_out=torch_out)
         return unflatten(program.result_structure, leaves)
-
-    # --- as of every Executable ---------------------------------------------------------------
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """The axes whose sizes a call may choose."""
-        return self._executable.axes
-
-    def specialize(self, *, memory_limit: int | str | None = None, **axes: int) -> Specialization:
-        """Level 2 for a binding, made now if it is new. See `Executable.specialize`."""
-        return self._executable.specialize(memory_limit=memory_limit, **axes)
-
-    @overload
-    def pre_specialize(
-        self, bindings: Iterable[Mapping[str, int]], *, background: Literal[False] = False
-    ) -> tuple[Specialization, ...]: ...
-
-    @overload
-    def pre_specialize(
-        self, bindings: Iterable[Mapping[str, int]], *, background: Literal[True]
-    ) -> BackgroundSpecialization: ...
-
-    def pre_specialize(
-        self, bindings: Iterable[Mapping[str, int]], *, background: bool = False
-    ) -> tuple[Specialization, ...] | BackgroundSpecialization:
-        """The bindings that calls will have, ahead of time. See `Executable.pre_specialize`."""
-        if background:
-            return self._executable.pre_specialize(bindings, background=True)
-        return self._executable.pre_specialize(bindings)
-
-    def reserve(self, **axes: int) -> None:
-        """Takes the memory that a call at this binding needs. See `Executable.reserve`."""
-        self._executable.reserve(**axes)
-
-    def largest(self, axis: str, *, memory: int | str, **axes: int) -> int:
-        """The largest size of an axis that fits into so much memory. See `Executable.largest`."""
-        return self._executable.largest(axis, memory=memory, **axes)
-
-    def trim(self) -> None:
-        """Gives back what is idle. See `Executable.trim`."""
-        self._executable.trim()
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What its executor is able to do."""
-        return self._executable.capabilities
-
-    @property
-    def kernels(self) -> tuple[KernelView, ...]:
-        """Every kernel, to look at. See `Executable.kernels`."""
-        return self._executable.kernels
-
-    def metrics(self) -> Metrics:
-        """Counters of calls and of the cache of specializations."""
-        return self._executable.metrics()
-
-    def profile_calls(self, *, on: bool = True) -> None:
-        """Calls are counted and timed by their sizes. See `Executable.profile_calls`."""
-        self._executable.profile_calls(on=on)
-
-    def profile(self) -> CallProfile:
-        """What they were. See `Executable.profile`."""
-        return self._executable.profile()
-
-    def estimate(self, **axes: int) -> Estimate:
-        """What a call at a binding is expected to take. See `Executable.estimate`."""
-        return self._executable.estimate(**axes)
-
-    def strategies(self) -> Strategies:
-        """How each axis varies, and what else could be done. See `anyshape.strategies`."""
-        return self._executable.strategies()
-
-    def memory(self) -> ExecutableMemory:
-        """What is held between calls."""
-        return self._executable.memory()
-
-    def as_text(self) -> str:
-        """The graph as it is run: every `kernel` is one step."""
-        return self._executable.as_text()
-
-    def explain_html(
-        self,
-        path: str | PathLike[str],
-        bindings: Iterable[Mapping[str, int]] = (),
-        *,
-        assembly: bool = True,
-    ) -> None:
-        """The same as a page for a browser. See `Executable.explain_html`."""
-        self._executable.explain_html(path, bindings, assembly=assembly)
-
-    def explain(self, **axes: int) -> Explanation:
-        """What was done and refused, and why; at a binding, also its steps and its memory plan."""
-        return self._executable.explain(**axes)

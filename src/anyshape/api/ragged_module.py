@@ -16,13 +16,14 @@ from anyshape.execute.ragged_calls import RaggedCalls
 from anyshape.execute.record_file import saved_parts
 from anyshape.frontend.builder.pytree import unflatten
 from anyshape.frontend.imported.program import FixedResult, ImportedModel, TensorResult, UserInput
+from anyshape.holders.passed_on import PassedOn
 from anyshape.saved.container import Bytes, write_file
 
 MASK: Final = "attention_mask"
 """How models call the input that tells tokens from padding."""
 
 
-class RaggedModule:
+class RaggedModule(PassedOn):
     """A model that computes nothing for padding. See `compile`, `ragged`.
 
     It takes the model's tensors by name, but for the mask: a `Ragged`, or a list of arrays, one for
@@ -31,12 +32,17 @@ class RaggedModule:
     """
 
     def __init__(self, executable: Executable, made: RaggedGraph, model: ImportedModel) -> None:
-        self.executable = executable
+        self._executable = executable
         self._calls = RaggedCalls(made.graph.inputs[:-1], made.packed, made.of_tokens)
         self._program = model.program
 
+    @property
+    def executable(self) -> Executable:
+        """What runs the packed graph. It takes the graph's arrays in order, offsets last."""
+        return self._executable
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves = self._calls.results(self.executable, args, kwargs)
+        leaves = self._calls.results(self._executable, args, kwargs)
         return unflatten(self._program.result_structure, self._returned(leaves))
 
     def _returned(self, results: Sequence[Any]) -> list[Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyshape.base.errors import NotSavableError
-from anyshape.loaded.passed_on import PassedOn
+from anyshape.holders.passed_on import PassedOn
 from anyshape.loaded.programs import FileCode
 from anyshape.saved.container import write_file
 from anyshape.saved.records import ExecutableRecord
@@ -23,10 +23,18 @@ class FromFile(PassedOn):
     def __init__(
         self, assemble: Callable[[], Executable], record: ExecutableRecord, code: FileCode
     ) -> None:
-        super().__init__(assemble)
+        self._assemble = assemble
+        self._whole: Executable | None = None
         self._code = code
         self._inputs = record.inputs
         self._name = record.name
+
+    @property
+    def executable(self) -> Executable:
+        """The same with all that an Executable can do, put together when it is first asked for."""
+        if self._whole is None:
+            self._whole = self._assemble()
+        return self._whole
 
     @property
     def inputs(self) -> Sequence[tuple[str, str]]:
@@ -42,6 +50,11 @@ class FromFile(PassedOn):
         """The machines that the file has code for; the first is what runs here."""
         names = (target.name for target in targets_of(self._code.file))
         return tuple(dict.fromkeys((self._code.target.name, *names)))
+
+    def trace(self, path: str | PathLike[str], *arrays: Any) -> None:
+        """Makes one call of its graph, and writes which thread did what when. See
+        `Executable.trace`."""
+        self.executable.trace(path, *arrays)
 
     def save(self, path: str | PathLike[str], *, targets: Iterable[str] = ()) -> None:
         """The file that it was loaded from, once more: with the state that was saved, for the
