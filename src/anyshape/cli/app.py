@@ -20,9 +20,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from anyshape.base.errors import AnyshapeError
 from anyshape.cli import doctor as health
 from anyshape.cli import measure, opt
+from anyshape.cli.mistakes import EXPECTED, told
 from anyshape.cli.models import KINDS, TRUST, Model, arrays_from, model_of
 from anyshape.cli.peers import PEERS, peer
 from anyshape.cli.sizes import Given, between, given, separately
@@ -120,7 +120,7 @@ def run(
     """
     made = _ready(model, threads, trust)
     arrays_given = arrays_from(files or ())
-    binding = made.binding(_given(bind, shapes, min_shapes, max_shapes))
+    binding = made.binding(_given(bind, shapes, min_shapes, max_shapes), arrays_given)
     arrays = made.arrays(binding, arrays_given, seed)
     results = made.executable(*arrays)
     if trace:
@@ -131,9 +131,8 @@ def run(
         {"result": number, "type": str(array.dtype), "shape": list(array.shape), **_values(array)}
         for number, array in enumerate(results)
     ]
-    sizes = {} if arrays_given else binding
-    data = {"model": made.name, "binding": sizes, "results": rows}
-    _show(as_json, data, lambda: _table(f"{made.name} at {_sizes(sizes)}", rows))
+    data = {"model": made.name, "binding": binding, "results": rows}
+    _show(as_json, data, lambda: _table(f"{made.name} at {_sizes(binding)}", rows))
 
 
 def _values(array: Any) -> dict[str, float | None]:
@@ -359,7 +358,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app(given_)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
-    except (AnyshapeError, OSError, ImportError, UnicodeDecodeError, ValueError) as error:
-        print(error, file=sys.stderr)
+    except EXPECTED as error:
+        print(told(error), file=sys.stderr)
         return 1
     return 0

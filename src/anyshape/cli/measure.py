@@ -38,13 +38,15 @@ class Measured:
 
 
 def bindings_of(model: Model, given: Given, count: int, seed: int) -> list[dict[str, int]]:
-    """`count` random bindings of the ranges that are given; one, if there are none."""
+    """Of `count` random bindings of the ranges that are given the different ones; one, if there are
+    none."""
     ranges = given.by_axis(model.shapes())
     base = model.binding(given)
     if all(size.low == size.high for size in ranges.values()):
         return [base]
     chance = random.Random(seed)
-    return [{**base, **_drawn(ranges, chance)} for _ in range(count)]
+    drawn = [{**base, **_drawn(ranges, chance)} for _ in range(count)]
+    return list({tuple(binding.items()): binding for binding in drawn}.values())
 
 
 def _drawn(ranges: Mapping[str, Sizes], chance: random.Random) -> dict[str, int]:

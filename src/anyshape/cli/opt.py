@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from anyshape.base.errors import OptionError
+from anyshape.cli.mistakes import CommandError
 from anyshape.ir.graph import Graph
 from anyshape.ir.text.parser import parse
 from anyshape.ir.verify import verify
@@ -62,7 +63,10 @@ def _summary(step: Pass) -> str:
 
 
 def _read(file: str) -> Graph:
-    text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise CommandError(f"{file} is no text", "pass a graph as text: graph.as_text()") from None
     return verify(parse(text, file=file))
 
 

@@ -14,6 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from anyshape.base.errors import OptionError
+from anyshape.cli.mistakes import CommandError
+
+_AXIS = re.compile(r"[^\W\d]\w*|\?\d+")
+"""A dim that is an axis: named, or one of those that nobody named."""
 
 EXPECTED = "sizes by axis (batch=8,seq=1..128) or by input (input:8x128, input[8,1..128])"
 
@@ -45,11 +49,15 @@ class Given:
             if name not in shapes:
                 raise OptionError("shapes", name, f"an input: {', '.join(shapes)}")
             if len(sizes) != len(shapes[name]):
-                raise OptionError("shapes", name, f"{len(shapes[name])} sizes for {name}")
+                problem = (
+                    f"input '{name}' was given {len(sizes)} sizes, and has {len(shapes[name])}"
+                )
+                wanted = (
+                    f"pass {len(shapes[name])} sizes for {name}: {_by_input(name, shapes[name])}"
+                )
+                raise CommandError(problem, wanted)
             pairs = zip(shapes[name], sizes, strict=True)
-            found |= {
-                axis: size for axis, size in pairs if size is not None and axis.isidentifier()
-            }
+            found |= {dim: size for dim, size in pairs if size is not None and _AXIS.fullmatch(dim)}
         return found
 
 
@@ -60,6 +68,8 @@ def given(texts: Iterable[str]) -> Given:
     for text in texts:
         for part in _parts(text):
             name, separator, rest = _split(part)
+            if name in (axes if separator == "=" else inputs):
+                raise CommandError(f"{name} is given twice", f"give the sizes of {name} once")
             if separator == "=":
                 axes[name] = _sizes(rest, part)
             else:
@@ -82,13 +92,15 @@ def separately(texts: Iterable[str]) -> list[Given]:
 def between(least: Given, likely: Given, most: Given) -> Given:
     """Ranges by input, as trtexec has them: `--minShapes`, `--optShapes`, `--maxShapes`."""
     for name in least.inputs.keys() - most.inputs.keys():
-        raise OptionError("minShapes", name, f"the largest as well: --maxShapes {name}:...")
+        problem = f"--minShapes has '{name}', and --maxShapes does not"
+        raise CommandError(problem, f"add --maxShapes {name}:...")
     found = dict(likely.inputs)
     for name, largest in most.inputs.items():
         nothing = (None,) * len(largest)
         lows, usual = least.inputs.get(name, nothing), likely.inputs.get(name, nothing)
         if not len(lows) == len(usual) == len(largest):
-            raise OptionError("maxShapes", name, "as many sizes as the smallest shape has")
+            problem = f"input '{name}' has other numbers of sizes in its shapes"
+            raise CommandError(problem, "pass as many sizes for the smallest as for the largest")
         found[name] = tuple(map(_range, lows, usual, largest))
     return Given({**likely.axes, **most.axes}, found)
 
@@ -99,8 +111,13 @@ def _range(low: Sizes | None, usual: Sizes | None, high: Sizes | None) -> Sizes 
         return None
     least = 1 if low is None else low.low
     if least > high.high:
-        raise OptionError("maxShapes", str(high.high), f"at least {least}, as --minShapes says")
+        problem = f"--minShapes has {least} where --maxShapes has {high.high}"
+        raise CommandError(problem, "pass the smallest sizes as --minShapes")
     return Sizes(least, high.high, None if usual is None else usual.usual)
+
+
+def _by_input(name: str, shape: Sequence[str]) -> str:
+    return f"{name}[{','.join(dim if dim.isdigit() else '?' for dim in shape)}]"
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -134,9 +134,11 @@ def write_file(path: str | os.PathLike[str], parts: Sequence[Bytes]) -> None:
         with open(partial, "wb") as file:
             file.writelines(parts)
         os.replace(partial, path)
-    except BaseException:
+    except BaseException as error:
         if os.path.exists(partial):
             os.remove(partial)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = os.fspath(path), None
         raise
 
 

@@ -12,6 +12,7 @@ from anyshape.base.errors import (
     DTypeError,
     InputError,
     InvalidModelError,
+    MissingPackageError,
     ModelFileError,
     ShapeError,
     UnsupportedError,
@@ -106,7 +107,7 @@ def while_loading() -> Generator[None]:
     """Within, errors of reading and compiling a model get their names here."""
     try:
         yield
-    except SessionError:
+    except (SessionError, MissingPackageError):
         raise
     except AnyshapeError as error:
         if isinstance(error, InvalidModelError) and not error.parsed:

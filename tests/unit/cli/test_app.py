@@ -18,6 +18,7 @@ from onnx import TensorProto, helper
 
 from anyshape.base.errors import OptionError, UntrustedFileError
 from anyshape.cli.app import main
+from anyshape.cli.mistakes import CommandError
 from anyshape.cli.models import model_of
 from anyshape.cli.peers import peer
 from anyshape.cli.sizes import Given, Sizes, between, given
@@ -90,7 +91,7 @@ def test_ranges_as_trtexec_has_them() -> None:
         {"batch": Sizes(3, 3)}, {"x": (Sizes(1, 8), Sizes(1, 512))}
     )
     for low, high in ((least, given([])), (most, least), (given(["x:1"]), most)):
-        with pytest.raises(OptionError):
+        with pytest.raises(CommandError):
             between(low, given([]), high)
 
 
@@ -148,7 +149,7 @@ def test_bench(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     ranges = ["--shapes", "batch=1..9", "--n", "4"]
     found = told(capsys, "bench", model, *ranges, "--against", "onnxruntime,nothing", "--json")
     assert [row["engine"] for row in found["engines"]] == ["anyshape", "onnxruntime"]
-    assert found["bindings"] == found["engines"][0]["calls"] == 4
+    assert found["bindings"] <= found["engines"][0]["calls"] == 4
     assert list(found["left_out"]) == ["nothing"]
     assert main(["bench", model, "--bind", "batch=2", "--n", "2"]) == 0
     assert "at 1 bindings" in capsys.readouterr().out
@@ -156,7 +157,7 @@ def test_bench(model: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_bench_takes_ranges_by_input(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     ranges = ["--minShapes", "x:2x4", "--maxShapes", "x:5x4", "-n", "8", "--json"]
-    assert told(capsys, "bench", model, *ranges)["bindings"] == 8
+    assert 1 < told(capsys, "bench", model, *ranges)["bindings"] <= 4  # different ones
     found = told(capsys, "run", model, *ranges[:4], "--optShapes", "x:3x4", "--json")
     assert found["binding"] == {"batch": 3}
     assert told(capsys, "run", model, "--axis", "batch=1..9@4", "--json")["binding"] == {"batch": 4}
@@ -217,6 +218,72 @@ def test_mistakes_are_messages(
     said = capsys.readouterr().err
     assert message in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("run MODEL --shapes x:2x5", "input 'x' has size 4 at axis 1, not 5"),
+        ("run MODEL --shapes x[2,1..3]", "input 'x' has size 4 at axis 1, not 3"),
+        ("run MODEL --shapes x:2", "input 'x' was given 1 sizes, and has 2"),
+        ("run MODEL --bind batch=2,batch=3", "batch is given twice"),
+        ("run MODEL --shapes x:2x4,x:3x4", "x is given twice"),
+        ("run MODEL --minShapes x:1x4", "--minShapes has 'x', and --maxShapes does not"),
+        ("run MODEL --minShapes x:1 --maxShapes x:1x4", "other numbers of sizes"),
+        ("run MODEL --bind beam=3", "the model has no axis 'beam'"),
+        ("run MODEL --bind batch=999999999999", "inputs at batch=999999999999 do not fit"),
+        ("run MODEL --bind batch=99999999999999999999999", "do not fit into memory"),
+        ("run MODEL --input x=FOLDER/x.npy --bind batch=7", "is given as 7, and has 5 in a file"),
+        ("run MODEL --input FOLDER/x.npy", "is not NAME=FILE.npy"),
+        ("run MODEL --input x=FOLDER/x.npz", "is not NAME=FILE.npy"),
+        ("run MODEL --input x=FOLDER/text", "text holds no arrays that can be read"),
+        ("run MODEL --input FOLDER/empty", "empty holds no arrays that can be read"),
+        ("run MODEL --input x=FOLDER/objects.npy", "holds no arrays that can be read"),
+        ("run MODEL --input FOLDER/missing.npz", "No such file or directory: 'FOLDER/missing.npz'"),
+        ("run MODEL -o FOLDER/missing/out.npz", "No such file or directory: 'FOLDER/missing/out.n"),
+        ("run FOLDER/missing.ash", "No such file or directory: 'FOLDER/missing.ash'"),
+        ("run FOLDER/folder.ash", "Is a directory: 'FOLDER/folder.ash'"),
+        ("run FOLDER/text.pt2 --trust", "text.pt2 is no exported program: "),
+        ("run no_such_module:f", "No module named 'no_such_module'"),
+        ("compile MODEL -o FOLDER/missing/x.ash", "directory: 'FOLDER/missing/x.ash'"),
+        ("compile MODEL -o FOLDER/folder.ash", "Is a directory: 'FOLDER/folder.ash'"),
+        ("explain MODEL --html FOLDER/missing/x.html", "directory: 'FOLDER/missing/x.html'"),
+        ("opt FOLDER/x.npy", "x.npy is no text"),
+        ("opt FOLDER/missing.txt", "No such file or directory: 'FOLDER/missing.txt'"),
+    ],
+)
+def test_mistakes_end_in_a_fix(
+    model: str, arguments: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = np.ones((5, 4), np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "x.npz", x=x)
+    np.save(tmp_path / "objects.npy", np.array([None]), allow_pickle=True)
+    for name in ("text", "text.pt2"):
+        (tmp_path / name).write_text("some text")
+    (tmp_path / "empty").touch()
+    (tmp_path / "folder.ash").mkdir()
+    typed = arguments.replace("MODEL", model).replace("FOLDER", str(tmp_path)).split()
+    assert main(typed) == 1
+    said = capsys.readouterr().err.rstrip()
+    assert message.replace("FOLDER", str(tmp_path)) in said
+    assert said.splitlines()[-1].startswith("fix: ")
+    assert sorted(each.name for each in tmp_path.iterdir() if "partial" in each.name) == []
+
+
+def test_arrays_of_files_have_sizes_for_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sums.py").write_text(
+        "import anyshape as ash\n\n@ash.jit\n"
+        "def two(x: ash.f32['n', 2], y: ash.f32['n', 2], z: ash.f32[None]):\n"
+        "    return x + y, z\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.ones((5, 2), np.float32))
+    found = told(capsys, "run", "sums:two", "-i", "x=x.npy", "--shapes", "z:3", "--json")
+    assert found["binding"] == {"n": 5, "?0": 3}
+    assert [each["shape"] for each in found["results"]] == [[5, 2], [3]]
 
 
 class _Touches:

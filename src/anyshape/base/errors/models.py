@@ -49,6 +49,22 @@ def counted(part: str, places: Sequence[str]) -> str:
     return f"  {part} ({len(places)})" + (f" at {shown}" if shown else "")
 
 
+class MissingPackageError(AnyshapeError, ImportError):
+    """A package that something needs, and that is not installed."""
+
+    def __init__(self, package: str, purpose: str, requirement: str) -> None:
+        super().__init__(package, purpose, requirement)
+        self.package = package
+        self.purpose = purpose
+        self.requirement = requirement
+
+    def message(self) -> str:
+        return joined(
+            f"{self.purpose} need the package '{self.package}', which is not installed",
+            f"fix: pip install '{self.requirement}'",
+        )
+
+
 class RaggedModelError(AnyshapeError):
     """A padded model that cannot be shown to compute the same without padding."""
 
