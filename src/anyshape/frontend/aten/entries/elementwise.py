@@ -57,6 +57,8 @@ def _sign(x: Tensor) -> Tensor:
     """0 for NaN, as torch has it."""
     if x.dtype == bool_:
         return x
+    if x.dtype == u8:
+        return cast_to(x > 0, u8)
     return cast_to(x > 0, x.dtype) - cast_to(x < 0, x.dtype) if x.dtype.is_float else ew.sign(x)
 
 

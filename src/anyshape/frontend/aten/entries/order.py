@@ -93,7 +93,7 @@ def searchsorted(
     sorter: Tensor | None = None,
 ) -> Tensor:
     rows = ordered if sorter is None else take_along(ordered, sorter, -1)
-    found = search.searchsorted(*_met(rows, x), right=right or side == "right")
+    found = search.searchsorted(*_met(call, rows, x), right=right or side == "right")
     return cast_to(found, i32 if out_int32 else i64)
 
 
@@ -101,15 +101,15 @@ def searchsorted(
 def bucketize(
     call: Call, x: ArrayLike, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
-    found = search.searchsorted(*_met(boundaries, x), right=right)
+    found = search.searchsorted(*_met(call, boundaries, x), right=right)
     return cast_to(found, i32 if out_int32 else i64)
 
 
-def _met(rows: Tensor, x: ArrayLike) -> tuple[Tensor, Tensor]:
-    """torch compares numbers of two types as those of the boundaries."""
-    if rows.dtype == bool_:
+def _met(call: Call, *operands: ArrayLike) -> list[Tensor]:
+    """Numbers of two types are compared in the one in which torch's arithmetic meets."""
+    if call.common == bool_:
         raise NoEntryError
-    return rows, as_dtype(x, rows.dtype)
+    return [as_dtype(each, call.common) for each in operands]
 
 
 @entry("aten.isin.Tensor_Tensor")
@@ -123,5 +123,5 @@ def isin(
 ) -> Tensor:
     if bool_ in (elements.dtype, tests.dtype):
         raise NoEntryError
-    found = search.isin(elements, tests)
+    found = search.isin(*_met(call, elements, tests))
     return ew.logical_not(found) if invert else found

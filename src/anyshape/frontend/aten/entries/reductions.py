@@ -74,9 +74,23 @@ for _name, _function in {
 }.items():  # fmt: skip
     TABLE[f"aten.{_name}"] = _extremum(_function)
 
+
+def _truth(function: Function) -> Function:
+    """Truths of bytes are bytes."""
+
+    def apply(call: Call, x: Tensor, dim: Axes | None = None, keepdim: bool = False) -> Tensor:
+        return cast_to(function(x, _axes(dim), keepdim), call.dtype)
+
+    return apply
+
+
 for _name, _function in {
     "any.default": red.any, "any.dim": red.any, "any.dims": red.any,
     "all.default": red.all, "all.dim": red.all, "all.dims": red.all,
+}.items():  # fmt: skip
+    TABLE[f"aten.{_name}"] = _truth(_function)
+
+for _name, _function in {
     "argmax.default": red.argmax, "argmin.default": red.argmin, "logsumexp.default": red.logsumexp,
 }.items():  # fmt: skip
     TABLE[f"aten.{_name}"] = _of_operand(_function)

@@ -1,0 +1,77 @@
+"""Ops whose answer depends on how element types meet: boundaries of one type and numbers of
+another, truths of bytes. Captured at one size, and compared with torch at others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import anyshape as ash
+
+BYTES = torch.tensor([0, 44, 100], dtype=torch.int8)
+WHOLE = torch.tensor([0, 1, 2, 2**24 + 1, 2**24 + 3])
+HALVES = torch.tensor([0.5, 1.5, 2.001], dtype=torch.float16)
+SINGLE = torch.tensor([-1.5, 0.1, 1.1, 2.0012])
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "bucketize whole": lambda x: torch.bucketize(x, WHOLE),
+    "bucketize whole right": lambda x: torch.bucketize(x, WHOLE, right=True, out_int32=True),
+    "bucketize bytes": lambda x: torch.bucketize(x, BYTES),
+    "bucketize halves": lambda x: torch.bucketize(x, HALVES),
+    "bucketize single": lambda x: torch.bucketize(x, SINGLE),
+    "bucketize a number": lambda x: torch.bucketize(1.5, WHOLE) + x,
+    "bucketize a sum": lambda x: torch.bucketize(x.sum(), BYTES),
+    "searchsorted whole": lambda x: torch.searchsorted(WHOLE, x),
+    "searchsorted rows": lambda x: torch.searchsorted(x.sort(1).values, x.flip(1).float()),
+    "searchsorted a number": lambda x: torch.searchsorted(x[:, 0].sort().values, 1.5),
+    "isin whole": lambda x: torch.isin(x, WHOLE),
+    "isin single": lambda x: torch.isin(x, torch.tensor([1.0, 2.0**24, 44.0])),
+    "any": lambda x: (x.any(), x.any(1), x.any(0, keepdim=True)),
+    "all": lambda x: (x.all(), x.all(1), x.all(0, keepdim=True)),
+    "sign": torch.sign,
+}
+DTYPES = [
+    torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.uint8,
+    torch.int64, torch.bool,
+]  # fmt: skip
+
+
+class Module(torch.nn.Module):
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any) -> Any:
+        return self.function(x)
+
+
+def numbers(dtype: torch.dtype, n: int) -> torch.Tensor:
+    torch.manual_seed(n)
+    exact = [-2.0, 0.0, 0.5, 1.0, 1.1, 1.5, 2.0, 2.001, 44.0, 300.0, 2**24 + 1, 2**24 + 2]
+    if dtype in (torch.uint8, torch.bool):
+        exact = [abs(number) % 256 for number in exact]
+    elif dtype == torch.int8:
+        exact = [number % 128 for number in exact]
+    table = torch.tensor(exact, dtype=torch.float64).to(dtype)
+    return table[torch.randint(len(exact), (n, 5))]
+
+
+@pytest.mark.filterwarnings("ignore:torch.searchsorted")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_types_meet_as_in_torch(name: str) -> None:
+    model, compared = Module(FUNCTIONS[name]), 0
+    for dtype in DTYPES:
+        example = numbers(dtype, 4)
+        try:
+            model(example)
+        except (RuntimeError, NotImplementedError):  # torch has no such op for it
+            continue
+        compiled = ash.compile(model, (example,), axes={"x": ("n", None)})
+        for n in (1, 3, 17, 0):
+            x = numbers(dtype, n)
+            torch.testing.assert_close(compiled(x), model(x), rtol=0, atol=0)
+            compared += 1
+    assert compared >= 4
