@@ -150,6 +150,28 @@ def test_the_mean_of_nothing() -> None:
     torch.testing.assert_close(compiled(function)(nothing), function(nothing), equal_nan=True)
 
 
+@pytest.mark.parametrize("kind", ["max", "average", "average without padding"])
+@pytest.mark.parametrize(("size", "step", "low"), [(2, 2, 0), (3, 2, 0), (3, 3, 1), (5, 4, 2)])
+def test_a_window_may_hang_over_the_end_of_a_smaller_image(
+    kind: str, size: int, step: int, low: int
+) -> None:
+    def function(x: Any) -> Any:
+        if kind == "max":
+            return fn.max_pool2d(x, size, step, low, ceil_mode=True)
+        return fn.avg_pool2d(x, size, step, low, True, kind == "average")
+
+    model = compiled(function)
+    for h, w in [(1, 1), (1, 9), (2, 2), (2, 1), (3, 2), (5, 4), (0, 3)]:
+        x = torch.randn(2, 4, h, w)
+        try:
+            expected = function(x)
+        except RuntimeError:
+            with pytest.raises(AnyshapeError):
+                model(x)
+        else:
+            torch.testing.assert_close(model(x), expected)
+
+
 def test_a_window_that_does_not_fit_is_refused() -> None:
     fast = compiled(lambda x: fn.max_pool2d(x, 4, 1))
     with pytest.raises(AnyshapeError, match="a window of 4 does not fit"):

@@ -118,7 +118,9 @@ def _require_place(x: Tensor, axis: int, along: Along) -> None:
     """There is a window, and a place for it."""
     active().require(along.size >= 1, f"a window of {along.size} has no element")
     why = f"a window of {along.reach + 1} does not fit into axis {axis} of {describe(x)}"
-    active().require(along.room >= 0, why)
+    # One that hangs over the end begins inside: the nearest place that a step reaches from there.
+    hanging = along.step - 1 if along.ceil else 0
+    active().require(along.room + hanging >= 0, why)
 
 
 def _each(rank: int, given: Each) -> list[Dim]:
