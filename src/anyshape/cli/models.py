@@ -180,7 +180,7 @@ def _read(path: str) -> Array | dict[str, Array]:
     """What NumPy reads of a file: an array, or several by name."""
     try:
         held: Any = np.load(path, allow_pickle=False)
-        if isinstance(held, np.ndarray):
+        if not hasattr(held, "files"):
             return held
         with held as archive:
             return {key: archive[key] for key in archive.files}
