@@ -83,15 +83,29 @@ class Lowering:
         self._behind: dict[Symbol, frozenset[Symbol]] = {}  # those that an index from data does
         self.totals: list[Accumulator] = []  # of the loop that cumulative ops walk
         self.reduced: list[frozenset[Symbol]] = []  # for each reduction, those it depends on
+        self._of_rows = _made_of_reductions(region)
 
     # --- scalars ------------------------------------------------------------------------------
 
     def at(self, value: Value, index: Index, conditions: Conditions = ()) -> Scalar:
         """The element of `value` at `index`; loads happen only where `conditions` hold."""
-        read = (value, index, conditions)
+        read = self._read(value, index, conditions)
         if read not in self._made:
             self._make_with_operands(read)
         return self._made[read]
+
+    def _read(self, value: Value, index: Index, conditions: Conditions) -> Read:
+        """Of what is made of reductions, under those of the conditions that its index is under:
+        what a row is reduced to is the same wherever in the row it is needed, and so computed once.
+        """
+        if not conditions or value.node not in self._of_rows:
+            return value, index, conditions
+        sizes = zip(index, value.tensor.shape, strict=True)
+        if any(not i.symbols and size != 1 for i, size in sizes):
+            return value, index, conditions  # perhaps of no elements: nothing may be read there
+        inside = self._plain(frozenset[Symbol]().union(*(i.symbols for i in index)))
+        about = (test for test in conditions if not test.symbols.isdisjoint(inside))
+        return value, index, tuple(about)
 
     def _make_with_operands(self, read: Read) -> None:
         """What elementwise ops read comes before them, from left to right."""
@@ -114,7 +128,7 @@ class Lowering:
         """What an elementwise op reads for one element of its result."""
         shape = node.result().tensor.shape
         indices = (self.operand_index(x.tensor.shape, shape, index) for x in node.operands)
-        return [(x, i, conditions) for x, i in zip(node.operands, indices, strict=True)]
+        return [self._read(x, i, conditions) for x, i in zip(node.operands, indices, strict=True)]
 
     def _make(self, value: Value, index: Index, conditions: Conditions) -> Scalar:
         node = value.node
@@ -305,6 +319,15 @@ def clamped_index(index: Dim, operand: Dim) -> Dim:
 
 def _broadcast_parts(size: Dim) -> tuple[Dim, ...]:
     return size.factor.args if isinstance(size.factor, Bcast) else (size,)
+
+
+def _made_of_reductions(region: Region) -> frozenset[Node]:
+    """Reductions, and what is computed from them."""
+    found = set[Node]()
+    for node in region.nodes():
+        if node.op.has(Trait.REDUCTION) or any(value.node in found for value in node.operands):
+            found.add(node)
+    return frozenset(found)
 
 
 IndexRule = Callable[[Lowering, Node, Index, Conditions], Scalar]

@@ -36,7 +36,8 @@ from anyshape.analysis.strided_view import is_view
 from anyshape.families import FAMILIES
 from anyshape.families.body import Body
 from anyshape.families.dot.match import MatmulMatch, matmul_match
-from anyshape.families.row.space import Layout, rows_of, space_of
+from anyshape.families.row.layout import Layout
+from anyshape.families.row.space import rows_of, space_of
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
@@ -271,7 +272,7 @@ class Grouping:
     def _has_same_rows(self, node: Node, group: Group) -> bool:
         """Whether a value that is made of reductions is used by a kernel for the same rows."""
         root, own = self.rows.get(group.root), self.rows.get(node)
-        return root is not None and (own is None or root.space.serves(own.space))
+        return root is not None and (own is None or root.loops.serves(own.loops))
 
     def _is_made_once(self, node: Node) -> bool:
         """Whether a kernel for its rows computes it once for each of them."""

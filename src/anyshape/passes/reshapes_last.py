@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anyshape.families.row.space import InRows, Layout, add_to_rows
+from anyshape.families.row.layout import InRows, Layout
+from anyshape.families.row.space import add_to_rows
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Value

@@ -11,84 +11,36 @@ Elementwise ops, broadcasts, reshapes that add or drop axes of 1, a lookup along
 reductions of the same space stay in it; whatever else reads such a value leaves it. A body whose
 loops all have one space, and that never leaves it, is one row kernel: a task computes a row from
 end to end. Spaces are compared by their dims: reductions of different operands may share one.
+
+Views of FULL values stay with their rows, too, in a space of their own: transposes that put rows
+into another order, and slices and concatenations along a row, as rotations of heads have them
+(`views.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from enum import Enum
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from anyshape.analysis.reduced_axes import reduced_axes
 from anyshape.families.body import LOOPS, Body
+from anyshape.families.row.layout import ONE, InRows, Layout, RowSpace
+from anyshape.families.row.views import beside_views, viewed
 from anyshape.ir.node import Node
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Refusal
-from anyshape.ir.types import Shape
-from anyshape.ops.known import BROADCAST, RESHAPE, TAKE_ALONG, TRANSPOSE
+from anyshape.ops.known import BROADCAST, CONCAT, RESHAPE, SLICE, TAKE_ALONG, TRANSPOSE
 from anyshape.ops.movement import AxisAttrs
 from anyshape.ops.reduce import ArgReduceAttrs, ReduceAttrs
-from anyshape.sym import Dim
-
-ONE = Dim.of(1)
 
 FOLLOWERS: Final = (BROADCAST, RESHAPE, TAKE_ALONG)
-"""Ops that may follow a reduction in its kernel, beside elementwise ones."""
+"""Ops that may follow a reduction in its kernel, beside elementwise ones and views."""
 
+VIEWS: Final = (TRANSPOSE, SLICE, CONCAT)
 
-class Layout(Enum):
-    """How a value lies in a space of rows."""
-
-    FULL = "an element for each of the space"
-    KEPT = "one for each row, with reduced axes of 1"
-    DROPPED = "one for each row, without the reduced axes"
-
-
-@dataclass(frozen=True, slots=True)
-class RowSpace:
-    """A shape, and those of its axes that run along a row."""
-
-    shape: Shape
-    axes: frozenset[int]
-
-    def shape_in(self, layout: Layout) -> Shape:
-        """That of a value of this layout."""
-        dims = enumerate(self.shape)
-        if layout is Layout.FULL:
-            return self.shape
-        if layout is Layout.KEPT:
-            return tuple(ONE if axis in self.axes else dim for axis, dim in dims)
-        return tuple(dim for axis, dim in dims if axis not in self.axes)
-
-    def layout_of(self, shape: Shape) -> Layout | None:
-        """How a value of this shape lies here, if it does."""
-        return next((layout for layout in Layout if self.shape_in(layout) == shape), None)
-
-    def widened(self, shape: Shape) -> RowSpace:
-        """With as many rows side by side as a shape has, if this has one in their place."""
-        last = len(self.shape) - 1
-        is_one = bool(self.shape and shape) and self.shape[last] == ONE and last not in self.axes
-        return RowSpace((*self.shape[:last], shape[-1]), self.axes) if is_one else self
-
-    @property
-    def drops_align(self) -> bool:
-        """Whether a value without the reduced axes broadcasts as if it had them."""
-        return self.axes == frozenset(range(len(self.axes)))
-
-    def serves(self, other: RowSpace) -> bool:
-        """Whether a task that has rows of this space has those of the other one too: they are the
-        same, or the other is the same for all neighbours of a strip."""
-        last = len(self.shape) - 1
-        strip = last not in self.axes and (*self.shape[:last], ONE) == other.shape
-        return self.axes == other.axes and (self.shape == other.shape or strip)
-
-
-class InRows(NamedTuple):
-    """A value that is made of reductions: their space, and how it lies there."""
-
-    space: RowSpace
-    layout: Layout
+MOST_REPEATED: Final = 8
+"""What an op costs at most, in additions, that may be computed again for another element of its
+row."""
 
 
 def space_of(node: Node) -> RowSpace | None:
@@ -117,17 +69,39 @@ def _loop_in_rows(node: Node) -> InRows | None:
     if space is None:
         return None
     if node.op.has(Trait.ROWWISE):
-        return InRows(space, Layout.FULL)
+        return InRows.of(space, Layout.FULL, node.op.cost <= MOST_REPEATED)
     attrs = node.attrs
     keeps = isinstance(attrs, ReduceAttrs | ArgReduceAttrs) and attrs.keepdims
-    return InRows(space, Layout.KEPT if keeps else Layout.DROPPED)
+    return InRows.of(space, Layout.KEPT if keeps else Layout.DROPPED)
 
 
 def _follower_in_rows(node: Node, found: Mapping[Node, InRows]) -> InRows | None:
     """Where the result of another op lies, given where its operands do."""
     places = [found[value.node] for value in node.operands if value.node in found]
-    if not places or not (node.op.has(Trait.ELEMENTWISE) or node.op in FOLLOWERS):
+    if not places:
         return None
+    if node.op in VIEWS:
+        return viewed(node, found)
+    if not (node.op.has(Trait.ELEMENTWISE) or node.op in FOLLOWERS):
+        return None
+    if any(place.is_viewed for place in places):
+        place = beside_views(node, places) if node.op.has(Trait.ELEMENTWISE) else None
+    else:
+        place = _in_their_space(node, places, found)
+    return place and place._replace(is_cheap=_is_cheap(node, place, places))
+
+
+def _is_cheap(node: Node, place: InRows, operands: Sequence[InRows]) -> bool:
+    """Whether an element is sooner computed again than stored and read, given numbers of rows."""
+    if place.layout is not Layout.FULL:
+        return True
+    return node.op.cost <= MOST_REPEATED and all(operand.is_cheap for operand in operands)
+
+
+def _in_their_space(
+    node: Node, places: Sequence[InRows], found: Mapping[Node, InRows]
+) -> InRows | None:
+    """Without views: in the space of the reductions itself."""
     space = _widest(place.space for place in places)
     if not all(space.serves(place.space) for place in places):
         return None
@@ -138,9 +112,11 @@ def _follower_in_rows(node: Node, found: Mapping[Node, InRows]) -> InRows | None
         space = space.widened(shape)
     layout = space.layout_of(shape)
     layouts = {place.layout for place in places}
+    if layout is None and node.op.has(Trait.ELEMENTWISE) and layouts == {Layout.KEPT}:
+        return beside_views(node, places)
     if layout is None or not _is_aligned(node, space, layouts, layout):
         return None
-    return InRows(space, layout)
+    return InRows.of(space, layout)
 
 
 def _is_aligned(node: Node, space: RowSpace, operands: set[Layout], result: Layout) -> bool:
@@ -161,7 +137,7 @@ def _looked_up(node: Node, space: RowSpace, found: Mapping[Node, InRows]) -> InR
     along = space.axes == frozenset({node.attrs_as(AxisAttrs).axis})
     fits = x is not None and x.layout is Layout.FULL and along
     one = node.result().tensor.shape == space.shape_in(Layout.KEPT)
-    return InRows(space, Layout.KEPT) if fits and one else None
+    return InRows.of(space, Layout.KEPT) if fits and one else None
 
 
 def objection_to_rows(body: Body) -> Refusal | None:
@@ -187,6 +163,6 @@ def _objection_to_followers(body: Body, places: Mapping[Node, InRows]) -> Refusa
     for node in reversed(body.nodes):
         if node.op.traits & LOOPS or node in needed:
             needed |= {value.node for value in node.operands}
-        elif node.op is TRANSPOSE:
+        elif node.op is TRANSPOSE and node not in places:
             return Refusal("transpose has another shape")
     return None
