@@ -31,8 +31,8 @@ LOSS = 0.97
 
 PASSES = (
     "refine", "constants", "attention", "causal-masks", "row-products", "narrowing",
-    "sibling-products", "sibling-maps", "slices-last", "reshapes-last", "reshapes-first",
-    "columns-last", "fuse", "several-results", "pipeline",
+    "sibling-products", "sibling-maps", "slices-last", "rows-of-axes", "reshapes-last",
+    "reshapes-first", "columns-last", "fuse", "several-results", "pipeline",
 )  # fmt: skip
 LEAST = 2e-3
 """Seconds that a turn takes, at least."""

@@ -39,6 +39,7 @@ from anyshape.passes.refine_regions import RefineRegions
 from anyshape.passes.reshapes_first import ReshapesFirst
 from anyshape.passes.reshapes_last import ReshapesLast
 from anyshape.passes.row_products import RowProducts
+from anyshape.passes.rows_of_axes import RowsOfAxes
 from anyshape.passes.scanned_products import ScannedProducts
 from anyshape.passes.segments import Segments
 from anyshape.passes.several_results import SeveralResults
@@ -53,6 +54,7 @@ KERNELS: Final[tuple[Pass, ...]] = (
     SlicesLast(),  # before whatever looks for views: a slice is one, a reshape of it is not
     ColumnsLast(),  # transpositions first: they may join what comes before them
     SiblingMaps(),  # behind those that make slices plain: parts of one value, treated alike
+    RowsOfAxes(),  # before them: rows with an axis for each that something behind them needs
     ReshapesLast(),  # what follows reshaped rows may join them
     ReshapesFirst(),  # what precedes others may join their readers, if nothing before them took it
     FewParts(),  # no concatenation of more parts than a kernel chooses among

@@ -7,12 +7,15 @@ shape that the rows know nothing of:
     reshape(norm(reshape(x)) * reshape(w))
 
 The second form is one row kernel: a reshape of an operand is a name for its memory, and so is one
-at the end. It is taken where nothing else uses the reshape, and where other operands have all axes
-that the reshape splits or merges, or none of them.
+at the end. It is taken where nothing else uses the reshape, or all that does so meets again in one
+op (`y * sigmoid(y)`), and where other operands have all axes that the reshape splits or merges, or
+none of them.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anyshape.families.row.layout import InRows, Layout
@@ -28,6 +31,9 @@ from anyshape.ops.known import RESHAPE
 from anyshape.passes.axis_runs import axis_runs, reshaped, shape_before
 from anyshape.passes.infra import PassContext
 
+FEW_STEPS = 8
+"""Between a value and where all that is made of it meets."""
+
 
 @dataclass(frozen=True)
 class ReshapesLast:
@@ -38,12 +44,13 @@ class ReshapesLast:
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
         if not any(node.op is RESHAPE for node in graph.nodes()):
             return graph
-        return rebuild_graph(_Mover(ctx, self.name), graph)
+        return rebuild_graph(_Mover(graph, ctx, self.name), graph)
 
 
 class _Mover(CountingRebuilder):
-    def __init__(self, ctx: PassContext, name: str) -> None:
+    def __init__(self, graph: Graph, ctx: PassContext, name: str) -> None:
         super().__init__()
+        self.split = _split_and_met(graph)
         self.ctx = ctx
         self.name = name
         self.rows: dict[Node, InRows] = {}
@@ -53,7 +60,7 @@ class _Mover(CountingRebuilder):
         new = node
         if operands != node.operands or node.late:
             new = builder.node(node.op, operands, node.attrs, node.regions, node.late)
-        self.uses[new] = self.uses[node]
+        self.uses[new] = 1 if node in self.split else self.uses[node]
         return new
 
     def replace(self, node: Node, builder: Builder) -> tuple[Value, ...]:
@@ -90,3 +97,41 @@ class _Mover(CountingRebuilder):
             return False
         rows = self.rows.get(node.operands[0].node)
         return rows is not None and rows.layout is Layout.FULL
+
+
+def _split_and_met(graph: Graph) -> set[Node]:
+    """Nodes with several readers, from which elementwise ops lead to one op and nowhere else."""
+    readers: defaultdict[Node, set[Node]] = defaultdict(set)
+    for node in graph.nodes():
+        for value in node.operands:
+            readers[value.node].add(node)
+    results = {value.node for value in graph.results}
+    ways = _Ways(readers, results)
+    several = (node for node, users in readers.items() if len(users) > 1 and node not in results)
+    return {node for node in several if len(node.results) == 1 and ways.meet(node)}
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """Where elementwise ops lead that have one reader each."""
+
+    readers: Mapping[Node, set[Node]]
+    results: set[Node]
+
+    def meet(self, node: Node) -> bool:
+        ways = [self._from(reader, node.result().tensor.shape) for reader in self.readers[node]]
+        return bool(set[Node].intersection(*ways))
+
+    def _from(self, reader: Node, shape: Shape) -> set[Node]:
+        found, current = set[Node](), reader
+        while len(found) < FEW_STEPS and _is_elementwise(current, shape):
+            found.add(current)
+            users = self.readers.get(current, set())
+            if len(users) != 1 or current in self.results:
+                break
+            (current,) = users
+        return found
+
+
+def _is_elementwise(node: Node, shape: Shape) -> bool:
+    return node.op.has(Trait.ELEMENTWISE) and node.result().tensor.shape == shape

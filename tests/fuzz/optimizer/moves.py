@@ -277,6 +277,59 @@ def grouped(g: Generator) -> None:
     keep(g, (centred * square.apply("rsqrt")).reshape(*x.shape) * weights(g, width, dtype=x.dtype))
 
 
+def channel_groups(g: Generator) -> None:
+    """Norms of groups of channels with all positions, and numbers for each channel behind them."""
+    x = picked(g, 2)
+    width = width_of(x)
+    if width % 4:
+        raise NotApplicableError
+    by_channel = x.apply("transpose", perm=(*range(x.rank - 2), x.rank - 1, x.rank - 2))
+    *lead, _, positions = by_channel.shape
+    groups = (Dim.of(4), positions * (width // 4))
+    if lead and g.rng.random() < 0.3:
+        groups, lead = (lead[-1] * 4, groups[1]), lead[:-1]
+    given = by_channel + 1.0 if g.rng.random() < 0.5 else by_channel
+    parts = given.reshape(*lead, *groups)
+    last = parts.rank - 1
+    centred = parts - reduced(g, parts, "mean", last)
+    square = reduced(g, centred * centred, "mean", last) + 0.1
+    y = (centred * square.apply("rsqrt")).reshape(*by_channel.shape)
+    scale = weights(g, width, dtype=x.dtype)
+    y = y * scale.reshape(Dim.of(width), Dim.of(1))
+    forms = (lambda: y, lambda: y * y.apply("sigmoid"), lambda: y.apply("tanh") * by_channel + y)
+    keep(g, g.rng.choice(forms)())
+    if g.rng.random() < 0.2:
+        keep(g, square)
+
+
+def normal_heads(g: Generator) -> None:
+    """Rows by head, perhaps before positions, and parts of them: rotated, cut, put together."""
+    x = picked(g, 2)
+    width = width_of(x)
+    if width % 4:
+        raise NotApplicableError
+    parts = x.reshape(*x.shape[:-1], Dim.of(2), Dim.of(width // 2))
+    last = parts.rank - 1
+    mean = parts.reduce("mean", last)
+    y = parts * ((parts * parts).reduce("mean", last) + 0.1).apply("rsqrt")
+    y = y if g.rng.random() < 0.5 else (parts - mean) * weights(g, width // 2, dtype=x.dtype)
+    if g.rng.random() < 0.7:
+        order = [*range(last)]
+        g.rng.shuffle(order)
+        y = y.apply("transpose", perm=(*order, last))
+    left, right = split(y, 2)
+    turns = [weights(g, width // 2, dtype=x.dtype) for _ in range(2)]
+    forms = (
+        lambda: _rotated(y, *turns),
+        lambda: left * right,
+        lambda: y,
+        lambda: (left + 1.0).apply("concat", right, axis=last) + y,
+        lambda: (left * 0.5).apply("tanh").apply("concat", y, axis=last),
+        lambda: right * right.reduce("max", last),
+    )
+    keep(g, g.rng.choice(forms)())
+
+
 def trailing(g: Generator) -> None:
     x = picked(g)
     keep(g, (x * 2.0).reshape(x.value.tensor.size))
@@ -328,6 +381,8 @@ MOVES: dict[str, Weighted] = {
     "attention": Weighted(attention, 3),
     "halves": Weighted(halves, 1),
     "grouped": Weighted(grouped, 1),
+    "channel_groups": Weighted(channel_groups, 2),
+    "normal_heads": Weighted(normal_heads, 2),
     "trailing": Weighted(trailing, 1),
     "repeated": Weighted(repeated, 1),
     **{name: Weighted(move) for name, move in VIEWS.items()},
