@@ -85,15 +85,26 @@ def no_common_axes(x: ash.f32["b", "h", "w"]):
     return y * ash.arange("h").astype(ash.f32)[:, None]
 
 
+@ash.jit
+def few_positions(x: ash.f32["b", CHANNELS, 8, 8]):
+    """Loops over 64 positions of a channel would take longer than another kernel does."""
+    y = normal(x.reshape(("b", GROUPS, PER_GROUP * 64))).reshape(("b", CHANNELS, 8, 8))
+    return y * SCALE
+
+
 TOGETHER = [
     group_norm, groups_of_all_samples, channel_by_channel, swish_of_groups, computed_before,
 ]  # fmt: skip
-OTHERS = [mean_is_a_result, numbers_along_the_rows, no_common_axes]
+OTHERS = [mean_is_a_result, numbers_along_the_rows, no_common_axes, few_positions]
 
 
 @pytest.mark.parametrize("function", TOGETHER, ids=name_of)
 def test_they_are_one_kernel(function: Any) -> None:
     assert len(kernels(function)) == 1
+
+
+def test_few_positions_stay_rows_of_merged_axes() -> None:
+    assert len(kernels(few_positions)) == 2
 
 
 SHAPES = [(b, h, w) for b in (0, 1, 3) for h, w in ((0, 2), (1, 1), (1, 7), (5, 3), (16, 16))]
@@ -104,8 +115,9 @@ def test_values_are_those_of_the_ops(function: Any) -> None:
     alone = ash.jit(without=("rows-of-axes", "reshapes-last", "reshapes-first", "fuse"))
     apart = alone(function.__wrapped__)
     for b, h, w in SHAPES:
-        shape = [d.evaluate({s: {"b": b, "h": h, "w": w}[s.name] for s in d.symbols})
-                 for d in function.graph.body.params[0].shape]  # fmt: skip
+        sizes = {"b": b, "h": h, "w": w}
+        dims = function.graph.body.params[0].shape
+        shape = [dim.evaluate({s: sizes[s.name] for s in dim.symbols}) for dim in dims]
         x = np.random.default_rng(b).normal(size=shape).astype(np.float32)
         for found, wanted in zip(_all(function(x)), _all(apart(x)), strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
