@@ -29,6 +29,7 @@ from anyshape.sym import (
     NotEqual,
     Predicate,
     Symbol,
+    minimum,
 )
 
 PARTS: Final = "parts"
@@ -112,10 +113,12 @@ def _least_for(predicate: Predicate, symbol: Symbol, scope: FactScope) -> int | 
 
 def _holds_of_parts(predicate: Predicate, symbol: Symbol, scope: FactScope) -> bool:
     """Of every size from 1 on, if it holds of a larger one: a product with the size is not 0, or is
-    at most what does not depend on it."""
+    at most what does not depend on it, or only an empty axis makes a difference."""
     if not isinstance(predicate, NotEqual | LessEqual) or symbol in predicate.rhs.symbols:
         return False
     rest = predicate.lhs.substitute({symbol: Dim.of(1)})
+    if predicate.lhs == rest * minimum(symbol, 1):  # says whether there is anything, as of a part
+        return True
     if predicate.lhs != rest * Dim.of(symbol):
         return False
     if isinstance(predicate, NotEqual):

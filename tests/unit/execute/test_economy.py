@@ -269,6 +269,32 @@ def test_checks_of_indices_see_all_parts():
         assert str(caught.value) == str(wanted.value)
 
 
+@pytest.mark.parametrize("groups", [1, 8])
+def test_padded_convolutions_are_run_in_parts(groups: int):
+    """Their places exist where there is an image at all: a fact that every part keeps."""
+    torch.manual_seed(0)
+    layers = [nn.Conv2d(8, 8, 3, padding=1, groups=groups) for _ in range(3)]
+    module = nn.Sequential(layers[0], nn.ReLU(), layers[1], nn.ReLU(), layers[2]).eval()
+    make: Any = ash.compile
+    axes = {"input": ("batch", None, "h", "w")}
+    executable = make(module, (torch.randn(3, 8, 17, 19),), axes=axes).executable
+    for batch, height, width in ((33, 1, 1), (5, 7, 3), (8, 16, 9)):
+        x, sizes = rows(batch, 8, height, width), {"batch": batch, "h": height, "w": width}
+        with torch.no_grad():
+            expected = module(torch.from_numpy(x)).numpy()
+        wanted = bits(executable.run((x,)))
+        seen = 0
+        for limit in limits_that_fit(executable, **sizes):
+            made = economical(native(executable), sizes, limit)
+            assert made.economy is not None
+            assert wrong_with_economy(native(executable), made) is None
+            found = executable.run((x,), memory_limit=limit)
+            assert bits(found) == wanted
+            assert np.abs(found[0] - expected).max() < 1e-5
+            seen = max(seen, made.economy.parts)
+        assert seen > 1
+
+
 # --- what is told ---------------------------------------------------------------------------------
 
 
