@@ -4,7 +4,7 @@
       prepare band = what the taps meet        unless it can be read where it is
       for y < rows of the block
         for r < register tiles of a row
-          sums = 0
+          sums = 0                             unless there is one product only
           for each row of taps                 or each tap, if its channels are not beside the next
             sums += places of the tile @ panel, over taps of the row and channels
           for i < places of the tile
@@ -15,6 +15,8 @@ and neighbouring rows of it overlap there.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from anyshape.families.conv.band import TAP_SLICE, input_buffer, prepared_band
 from anyshape.families.conv.epilogue import Epilogue
@@ -67,7 +69,7 @@ def conv_kernel(plan: ConvPlan, job: Job) -> Kernel:
         buffers[x.name] = input_buffer(plan, x)
     buffers[weights.name] = flat(weights, _weights_size(plan))
     multiply = _multiply(plan, buffers[x.name], buffers[weights.name])
-    tile = (*plan.parts_of_tile, _zeros(plan), _over_taps(plan, multiply), epilogue.loops(plan))
+    tile = (*plan.parts_of_tile, *_sums(plan, multiply), epilogue.loops(plan))
     tiles = For(LINE, Dim.of(HEIGHT), (For(TILE, plan.tiles, tile),))
     band = (prepared_band(plan, job, buffers[x.name]),) if plan.has_band else ()
     buffers |= {b.name: b for b, _ in accesses(band) if b.name in buffers}
@@ -75,6 +77,15 @@ def conv_kernel(plan: ConvPlan, job: Job) -> Kernel:
     body = (*plan.parts_of_task, *band, tiles)
     given = tuple(buffers.values()), job.sizes, TASK, product(plan.extents)
     return Kernel(*given, body, job.facts, scratch)
+
+
+def _sums(plan: ConvPlan, multiply: Multiply) -> tuple[Statement, ...]:
+    """One product writes them, several add to them."""
+    if plan.is_one_product:
+        first = dict.fromkeys((TAP_SLICE, TAP_ROW, TAP), ZERO)
+        lhs, rhs = (matrix.substitute(first) for matrix in (multiply.lhs, multiply.rhs))
+        return (replace(multiply, lhs=lhs, rhs=rhs, added=False),)
+    return _zeros(plan), _over_taps(plan, multiply)
 
 
 def _zeros(plan: ConvPlan) -> For:

@@ -130,6 +130,12 @@ class ConvPlan:
         """Whether the taps of a row are one run of memory with the channels."""
         return self.form.groups == 1 and self.axes[2].dilation == 1
 
+    @property
+    def is_one_product(self) -> bool:
+        """Whether there is one row of taps, or one tap, so that nothing is added up in memory."""
+        taps = [axis.taps for axis in self.axes]
+        return all(dim == 1 for dim in (taps[:2] if self.joins_taps else taps))
+
     # --- register tiles -----------------------------------------------------------------------
 
     @property
