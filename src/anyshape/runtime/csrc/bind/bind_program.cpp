@@ -301,7 +301,7 @@ nb::object economy_of(const Specialization& specialization) {
     if (economy == nullptr) return nb::none();
     return nb::make_tuple(economy->parts, economy->symbol, economy->size, economy->begins,
                           economy->again, economy->again_cost, economy->usual->memory.arena_bytes,
-                          economy->usual->cost, economy->part->words, economy->part->buffer_bytes);
+                          economy->usual->cost, economy->part_words, economy->part_bytes);
 }
 
 nb::list placements_of(const Specialization& specialization) {

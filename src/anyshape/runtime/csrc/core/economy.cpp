@@ -46,21 +46,21 @@ class Search {
    public:
     Search(std::shared_ptr<const Specialization> usual, const ValueTable& table, std::int64_t room,
            const RunOptions& options)
-        : usual_(std::move(usual)), table_(table), room_(room), options_(options) {}
+        : usual_(std::move(usual)), room_(room), options_(options), planner_(table) {}
 
     // Steps in a row cost nothing but overlap, parts hardly more, computing again does.
     Division best() {
         const std::int64_t alive = usual_->memory.lower_bound_bytes;
         if (alive <= room_) {
-            plan_for(usual_, {});
+            plan_whole();
             Division row = whole();
             if (row.plan.arena_bytes <= room_) return row;
             offer(std::move(row));
         }
         for (const Split& split : usual_->program->description().splits) try_parts(split, alive);
         if (!is_cheap()) {
-            plan_for(usual_, {});
-            planner_->shrink_to(room_);
+            plan_whole();
+            planner_.shrink_to(room_);
             offer(whole());
         }
         return std::move(*best_);
@@ -95,12 +95,12 @@ class Search {
 
     // What lies between buffers may take a plan beyond what is alive: then less is to be alive.
     LeanPlan fitting_plan() {
-        LeanPlan plan = planner_->place(room_);
+        LeanPlan plan = planner_.place(room_);
         for (int tries = 0; tries < 2; ++tries) {
-            const std::int64_t alive = planner_->most_alive();
+            const std::int64_t alive = planner_.most_alive();
             if (plan.again.empty() || plan.arena_bytes <= room_ || alive > room_) break;
-            planner_->shrink_to(alive - (plan.arena_bytes - room_));
-            LeanPlan other = planner_->place(room_);
+            planner_.shrink_to(alive - (plan.arena_bytes - room_));
+            LeanPlan other = planner_.place(room_);
             if (other.arena_bytes < plan.arena_bytes) plan = std::move(other);
         }
         return plan;
@@ -157,26 +157,16 @@ class Search {
 
     void plan_parts(Division& division) {
         const std::vector<std::uint32_t>& once = division.split->once;
-        plan_for(division.large, once);
-        planner_->shrink_to(room_);
+        planner_.measure(*division.large, once, LeanPlanner::Which::others);
+        planner_.shrink_to(room_);
         division.plan = fitting_plan();
         if (once.empty()) return;
-        LeanPlanner whole(*usual_, table_, once, LeanPlanner::Which::these);
-        whole.shrink_to(room_);
-        division.once = whole.place(room_);
+        planner_.measure(*usual_, once, LeanPlanner::Which::these);
+        planner_.shrink_to(room_);
+        division.once = planner_.place(room_);
     }
 
-    // Makes the planner one for these sizes, but for steps that run `once`. Where it was made for
-    // the same kernels, it has only to measure.
-    void plan_for(const std::shared_ptr<const Specialization>& sized,
-                  std::span<const std::uint32_t> once) {
-        const bool same = planner_ && std::ranges::equal(once, left_out_) &&
-                          runs_same_kernels(*sized, *like_);
-        if (same) return planner_->measure(*sized);
-        planner_.emplace(*sized, table_, once, LeanPlanner::Which::others);
-        like_ = sized;
-        left_out_ = once;
-    }
+    void plan_whole() { planner_.measure(*usual_, {}, LeanPlanner::Which::others); }
 
     std::shared_ptr<const Specialization> part_of(const Split& split, std::int64_t size) const {
         std::vector<std::int64_t> symbols = usual_->symbols;
@@ -210,21 +200,30 @@ class Search {
     }
 
     const std::shared_ptr<const Specialization> usual_;
-    const ValueTable& table_;
     const std::int64_t room_;
     const RunOptions& options_;
-    std::optional<LeanPlanner> planner_;
-    std::shared_ptr<const Specialization> like_;  // what the planner was made for,
-    std::span<const std::uint32_t> left_out_;     // without these steps of the description
+    LeanPlanner planner_;
     std::optional<Division> best_;
 };
 
 // The steps of a part, as if it began with the first element.
 struct Passage {
+    // Where what belongs to a step begins.
+    struct Begin {
+        std::size_t word;
+        std::size_t arena_patch;
+        std::size_t call_patch;
+    };
+
     std::vector<ReadyStep> steps;
     std::vector<std::int64_t> block_image;
     std::vector<Patch> arena_patches;
     std::vector<Patch> call_patches;
+    std::vector<Begin> begins;  // by step, and the ends
+
+    void note_begin() {
+        begins.push_back({block_image.size(), arena_patches.size(), call_patches.size()});
+    }
 };
 
 class PassageWriter {
@@ -237,8 +236,10 @@ class PassageWriter {
         made_.block_image.reserve(program_.block_words() + plan_.again.size() * 16);
         made_.arena_patches.reserve(plan_.offsets.size());
         made_.call_patches.reserve(2 * program_.call_addresses());
+        made_.begins.reserve(plan_.runs.size() + 1);
         for (const std::uint32_t number : plan_.runs) {
             ReadyStep step = from_.steps[number];
+            made_.note_begin();
             step.block = made_.block_image.size();
             step.waits = {};  // each step is over when the next one starts
             made_.steps.push_back(step);
@@ -248,6 +249,7 @@ class PassageWriter {
                 made_.block_image.push_back(word);
             }
         }
+        made_.note_begin();
         return std::move(made_);
     }
 
@@ -285,8 +287,9 @@ class PassageWriter {
 class Assembly {
    public:
     Assembly(std::shared_ptr<const Specialization> usual, const ValueTable& table,
-             Division division, std::int64_t room)
-        : table_(table), division_(std::move(division)), usual_(*usual) {
+             Division division, std::int64_t room, Specialization& into)
+        : table_(table), division_(std::move(division)), usual_(*usual), result_(into) {
+        clear();
         result_.program = usual_.program;
         result_.symbols = usual_.symbols;
         result_.words = usual_.words;
@@ -306,25 +309,39 @@ class Assembly {
         describe(std::move(usual), room);
     }
 
-    Specialization make() && {
-        add(*division_.large, division_.larger, division_.size);
+    void make() && {
+        std::vector<Passage> passages;
+        passages.reserve(3);
+        passages.push_back(written(*division_.large, division_.plan));
+        if (division_.small) passages.push_back(written(*division_.small, division_.plan));
+        if (!division_.once.runs.empty()) passages.push_back(written(usual_, division_.once));
+        reserve(passages);
+        const std::int64_t size = division_.size;
+        add(passages[0], division_.larger, size);
         if (division_.small) {
-            add(*division_.small, division_.smaller,
-                division_.size - division_.split->multiple_of);
+            add(passages[1], division_.smaller, size - division_.split->multiple_of);
         }
         note_begin();
         if (!division_.once.runs.empty()) {
             begin_ = 0;
-            append(PassageWriter(usual_, table_, division_.once).write());
-            economy_->begins.pop_back();
-            note_begin();
+            append(passages.back());
+            economy_->begins.back() = static_cast<std::uint32_t>(result_.steps.size());
         }
         result_.economy = std::move(economy_);
-        return std::move(result_);
     }
 
    private:
     static constexpr double most_cost = 4e18;  // picoseconds, within 64 bits
+
+    // What an earlier one left; tables keep their memory.
+    void clear() {
+        result_.steps.clear();
+        result_.block_image.clear();
+        result_.arena_patches.clear();
+        result_.call_patches.clear();
+        result_.brief = false;
+        result_.economy.reset();
+    }
 
     void describe(std::shared_ptr<const Specialization> usual, std::int64_t room) {
         economy_ = std::make_shared<Economy>();
@@ -335,7 +352,8 @@ class Assembly {
             economy_->symbol = division_.split->symbol;
             economy_->size = division_.size;
         }
-        economy_->part = division_.large;
+        economy_->part_words = division_.large->words;
+        economy_->part_bytes = division_.large->buffer_bytes;
         economy_->again = division_.plan.again;
         economy_->again_cost = division_.plan.again_cost;
         economy_->usual = std::move(usual);
@@ -345,39 +363,95 @@ class Assembly {
         economy_->begins.push_back(static_cast<std::uint32_t>(result_.steps.size()));
     }
 
-    // So many parts of a size.
-    void add(const Specialization& part, std::int64_t count, std::int64_t size) {
-        const Passage passage = PassageWriter(part, table_, division_.plan).write();
-        reserve(result_.steps, passage.steps);
-        reserve(result_.block_image, passage.block_image);
-        reserve(result_.arena_patches, passage.arena_patches);
-        reserve(result_.call_patches, passage.call_patches);
-        for (std::int64_t i = 0; i < count; ++i, begin_ += size) append(passage);
+    Passage written(const Specialization& part, const LeanPlan& plan) const {
+        return PassageWriter(part, table_, plan).write();
     }
 
     // For all parts at once.
-    template <typename T>
-    void reserve(std::vector<T>& all, const std::vector<T>& of_part) const {
-        const auto parts = static_cast<std::size_t>(division_.larger + division_.smaller);
-        all.reserve(of_part.size() * parts);
+    void reserve(std::span<const Passage> passages) {
+        std::size_t steps = 0;
+        Passage::Begin all{};
+        for (std::size_t i = 0; i < passages.size(); ++i) {
+            const Passage& passage = passages[i];
+            const std::int64_t parts = i == 0 ? division_.larger : division_.smaller;
+            const bool once = &passage == &passages.back() && !division_.once.runs.empty();
+            const auto others = once ? 0 : static_cast<std::size_t>(parts - 1);
+            steps += passage.steps.size() * (others + 1);
+            add_to(all, {}, passage.begins.back(), 1);
+            for (std::size_t step = 0; others > 0 && step < passage.steps.size(); ++step) {
+                if (!is_divided(passage, step)) continue;
+                add_to(all, passage.begins[step], passage.begins[step + 1], others);
+            }
+        }
+        result_.steps.reserve(steps);
+        result_.block_image.reserve(all.word);
+        result_.arena_patches.reserve(all.arena_patch);
+        result_.call_patches.reserve(all.call_patch);
+    }
+
+    static void add_to(Passage::Begin& all, Passage::Begin from, Passage::Begin to,
+                       std::size_t times) {
+        all.word += (to.word - from.word) * times;
+        all.arena_patch += (to.arena_patch - from.arena_patch) * times;
+        all.call_patch += (to.call_patch - from.call_patch) * times;
+    }
+
+    // So many parts of a size. They differ in where the divided inputs and outputs are: steps that
+    // use none of these have the same block in all parts.
+    void add(const Passage& passage, std::int64_t count, std::int64_t size) {
+        const std::size_t first = result_.block_image.size();
+        append(passage);
+        begin_ += size;
+        for (std::int64_t i = 1; i < count; ++i, begin_ += size) append_again(passage, first);
     }
 
     void append(const Passage& passage) {
         note_begin();
-        const std::size_t words = result_.block_image.size();
+        const std::size_t first = result_.block_image.size();
         for (ReadyStep step : passage.steps) {
-            step.block += words;
+            step.block += first;
             result_.steps.push_back(step);
         }
-        const auto& image = passage.block_image;
+        append_blocks(passage, 0, passage.steps.size());
+    }
+
+    // A passage whose words are there already from `first` on.
+    void append_again(const Passage& passage, std::size_t first) {
+        note_begin();
+        for (std::size_t i = 0; i < passage.steps.size(); ++i) {
+            ReadyStep step = passage.steps[i];
+            if (is_divided(passage, i)) {
+                step.block = result_.block_image.size();
+                append_blocks(passage, i, i + 1);
+            } else {
+                step.block += first;
+            }
+            result_.steps.push_back(step);
+        }
+    }
+
+    bool is_divided(const Passage& passage, std::size_t step) const {
+        const std::size_t begin = passage.begins[step].call_patch;
+        const auto own = std::span(passage.call_patches)
+                             .subspan(begin, passage.begins[step + 1].call_patch - begin);
+        return std::ranges::any_of(own, [&](auto patch) { return index_bytes_[patch.base] != 0; });
+    }
+
+    // Those of some of its steps.
+    void append_blocks(const Passage& passage, std::size_t from, std::size_t to) {
+        const Passage::Begin begin = passage.begins[from], end = passage.begins[to];
+        const auto moved = static_cast<std::uint32_t>(result_.block_image.size() - begin.word);
+        const auto part = [](const auto& all, std::size_t first, std::size_t last) {
+            return std::span(all).subspan(first, last - first);
+        };
+        const auto image = part(passage.block_image, begin.word, end.word);
         result_.block_image.insert(result_.block_image.end(), image.begin(), image.end());
-        const auto first = static_cast<std::uint32_t>(words);
-        for (Patch patch : passage.arena_patches) {
-            patch.position += first;
+        for (Patch patch : part(passage.arena_patches, begin.arena_patch, end.arena_patch)) {
+            patch.position += moved;  // modulo 2^32
             result_.arena_patches.push_back(patch);
         }
-        for (Patch patch : passage.call_patches) {
-            patch.position += first;
+        for (Patch patch : part(passage.call_patches, begin.call_patch, end.call_patch)) {
+            patch.position += moved;
             patch.offset += index_bytes_[patch.base] * begin_;
             result_.call_patches.push_back(patch);
         }
@@ -408,7 +482,7 @@ class Assembly {
     const ValueTable& table_;
     const Division division_;
     const Specialization& usual_;
-    Specialization result_;
+    Specialization& result_;
     std::shared_ptr<Economy> economy_;
     std::vector<std::int64_t> index_bytes_;  // by base
     std::int64_t begin_ = 0;                 // the first index of the next part
@@ -416,10 +490,10 @@ class Assembly {
 
 }  // namespace
 
-Specialization Economist::within(std::shared_ptr<const Specialization> usual, std::int64_t room,
-                                 const RunOptions& options) const {
+void Economist::within(Specialization& into, std::shared_ptr<const Specialization> usual,
+                       std::int64_t room, const RunOptions& options) const {
     Division division = Search(usual, table_, room, options).best();
-    return Assembly(std::move(usual), table_, std::move(division), room).make();
+    Assembly(std::move(usual), table_, std::move(division), room, into).make();
 }
 
 }  // namespace anyshape

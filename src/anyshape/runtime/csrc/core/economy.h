@@ -26,10 +26,10 @@ class Economist {
     explicit Economist(std::shared_ptr<const Program> program)
         : program_(std::move(program)), table_(*program_) {}
 
-    // One whose arena has at most `room` bytes, if there is one: that with the least cost. Else the
-    // smallest that was found. Throws what specialize() does.
-    Specialization within(std::shared_ptr<const Specialization> usual, std::int64_t room,
-                          const RunOptions& options) const;
+    // Makes one whose arena has at most `room` bytes, if there is one: that with the least cost.
+    // Else the smallest that was found. In the memory of `into`. Throws what specialize() does.
+    void within(Specialization& into, std::shared_ptr<const Specialization> usual,
+                std::int64_t room, const RunOptions& options) const;
 
    private:
     const std::shared_ptr<const Program> program_;

@@ -75,6 +75,12 @@ ValueTable::ValueTable(const Program& program)
         if (alias == nullptr || value_of[alias->of] == no_value) continue;
         value_of[i] = alias->in_place ? i : value_of[alias->of];
     }
+    note_writers(program);
+    note_accesses(program);
+}
+
+void ValueTable::note_writers(const Program& program) {
+    const auto& buffers = program.buffers();
     // What is written in place names the buffer that is in the arena.
     const Callers callers(program);
     std::vector<std::uint8_t> seen(buffers.size(), 0);
@@ -99,68 +105,58 @@ ValueTable::ValueTable(const Program& program)
     }
 }
 
-std::span<const Source> sources_of(const Program& program, const ReadyStep& step) {
-    const Step& described = program.steps()[step.number];
-    const std::size_t start = described.variants[step.variant].start;
-    std::size_t end = described.block.size();
-    for (const Variant& other : described.variants) {
+namespace {
+
+std::span<const Source> sources_of(const Step& step, std::size_t variant) {
+    const std::size_t start = step.variants[variant].start;
+    std::size_t end = step.block.size();
+    for (const Variant& other : step.variants) {
         if (other.start > start) end = std::min<std::size_t>(end, other.start);
     }
-    return std::span(described.block).subspan(start, end - start);
+    return std::span(step.block).subspan(start, end - start);
+}
+
+}  // namespace
+
+std::span<const Source> sources_of(const Program& program, const ReadyStep& step) {
+    return sources_of(program.steps()[step.number], step.variant);
+}
+
+void ValueTable::note_accesses(const Program& program) {
+    access_begins_.push_back(0);
+    for (const Step& step : program.steps()) {
+        variant_begins_.push_back(access_begins_.size() - 1);
+        for (std::size_t variant = 0; variant < step.variants.size(); ++variant) {
+            for (const Source& source : sources_of(step, variant)) {
+                const Address* address = address_of(source);
+                if (address == nullptr) continue;
+                const std::uint32_t value = value_of[address->buffer];
+                if (value != no_value) accesses_.push_back(value);
+            }
+            access_begins_.push_back(accesses_.size());
+        }
+    }
 }
 
 // ---- how much is alive --------------------------------------------------------------------------
 
-LeanPlanner::LeanPlanner(const Specialization& specialization, const ValueTable& table)
-    : table_(&table),
-      sized_(&specialization),
-      current_(table.value_of.size()),
-      seen_(table.value_of.size()) {
-    const auto& steps = specialization.steps;
-    access_begins_.reserve(steps.size() + 1);
-    accesses_.reserve(specialization.program->arena_addresses());
-    steps_.reserve(steps.size());
-    instances_.reserve(specialization.program->arena_addresses());
-    units_.reserve(instances_.capacity());
-    access_begins_.push_back(0);
-    for (const ReadyStep& step : steps) {
-        if (step.kernel != nullptr) {
-            steps_.push_back(step.number);
-            for (const Source& source : sources_of(*specialization.program, step)) {
-                const Address* address = address_of(source);
-                if (address == nullptr) continue;
-                const std::uint32_t value = table.value_of[address->buffer];
-                if (value != no_value) accesses_.push_back(value);
-            }
-        }
-        access_begins_.push_back(accesses_.size());
-    }
-    measure(specialization);
-}
-
-LeanPlanner::LeanPlanner(const Specialization& specialization, const ValueTable& table,
-                         std::span<const std::uint32_t> steps, Which which)
-    : LeanPlanner(specialization, table) {
-    if (steps.empty() && which == Which::others) return;
-    std::erase_if(steps_, [&](std::uint32_t step) {
-        const bool named = std::ranges::find(steps, step) != steps.end();
-        return named != (which == Which::these);
-    });
-    measure(specialization);
-}
-
-std::span<const std::uint32_t> LeanPlanner::accesses(std::uint32_t step) const {
-    const std::size_t begin = access_begins_[step];
-    return std::span(accesses_).subspan(begin, access_begins_[step + 1] - begin);
-}
+LeanPlanner::LeanPlanner(const ValueTable& table)
+    : table_(&table), current_(table.value_of.size()), seen_(table.value_of.size()) {}
 
 std::int64_t LeanPlanner::bytes(std::uint32_t value) const {
     return align_up(sized_->buffer_bytes[value]);
 }
 
-void LeanPlanner::measure(const Specialization& sized) {
+void LeanPlanner::measure(const Specialization& sized, std::span<const std::uint32_t> steps,
+                          Which which) {
     sized_ = &sized;
-    runs_ = steps_;
+    runs_.clear();
+    runs_.reserve(sized.steps.size());
+    for (const ReadyStep& step : sized.steps) {
+        if (step.kernel == nullptr) continue;
+        const bool is_named = std::ranges::find(steps, step.number) != steps.end();
+        if (is_named == (which == Which::these)) runs_.push_back(step.number);
+    }
     again_.clear();
     again_cost_ = 0;
     rounds_ = 0;
@@ -339,9 +335,7 @@ MemoryPlan LeanPlanner::placed(std::int64_t room) const {
         sizes.push_back(unit.bytes);
     }
     const std::int64_t enough = std::max(room, fullness_.bytes);
-    MemoryPlan swept = plan_memory(sizes, Conflicts::in_order(lifetimes), enough);
-    if (swept.arena_bytes <= enough || fullness_.bytes > room) return swept;
-    return plan_memory(sizes, Conflicts(std::move(lifetimes), {}), enough);
+    return plan_in_order(sizes, std::move(lifetimes), enough, fullness_.bytes <= room);
 }
 
 LeanPlan LeanPlanner::place(std::int64_t room) const {
@@ -352,7 +346,7 @@ LeanPlan LeanPlanner::place(std::int64_t room) const {
                   .arena_bytes = found.arena_bytes,
                   .lower_bound_bytes = fullness_.bytes,
                   .again_cost = again_cost_};
-    plan.offsets.reserve(accesses_.size());
+    plan.offsets.reserve(sized_->program->arena_addresses() + 16 * again_.size());
     std::vector<std::uint32_t> current(current_.size(), nowhere);
     std::uint32_t next = 0;  // instances are in the order of their runs
     for (std::uint32_t run = 0; run < runs_.size(); ++run) {

@@ -29,8 +29,16 @@ namespace anyshape {
 inline constexpr std::uint32_t no_value = ~std::uint32_t{0};
 
 // Which steps write which values, for all sizes.
-struct ValueTable {
+class ValueTable {
+   public:
     explicit ValueTable(const Program& program);
+
+    // The values in the addresses of a step that runs, one by one.
+    std::span<const std::uint32_t> accesses(const ReadyStep& step) const {
+        const std::size_t variant = variant_begins_[step.number] + step.variant;
+        const std::size_t begin = access_begins_[variant];
+        return std::span(accesses_).subspan(begin, access_begins_[variant + 1] - begin);
+    }
 
     std::vector<std::uint32_t> value_of;  // by buffer; no_value outside of the arena
     std::vector<std::uint32_t> writer;    // by value: a step
@@ -38,6 +46,14 @@ struct ValueTable {
     // By step: whether it may run again. It then writes values alone, which are the same each time:
     // no input that it reads is written by another step.
     std::vector<bool> again;
+
+   private:
+    void note_writers(const Program& program);
+    void note_accesses(const Program& program);
+
+    std::vector<std::uint32_t> accesses_;
+    std::vector<std::size_t> access_begins_;   // by variant, of all steps
+    std::vector<std::size_t> variant_begins_;  // by step
 };
 
 struct LeanPlan {
@@ -52,18 +68,15 @@ struct LeanPlan {
 // Where the words of the block come from that a step is called with.
 std::span<const Source> sources_of(const Program& program, const ReadyStep& step);
 
-// Plans for specializations of one program that run the same variants.
+// Plans for specializations of one program, one after the other.
 class LeanPlanner {
    public:
-    LeanPlanner(const Specialization& specialization, const ValueTable& table);
+    explicit LeanPlanner(const ValueTable& table);
 
-    // For some of the steps alone, or for all others: no other ones read what they write.
+    // Begins anew with a specialization, which must outlive its use here: with some of the steps
+    // alone, or with all others. No other ones read what those write.
     enum class Which : std::uint8_t { these, others };
-    LeanPlanner(const Specialization& specialization, const ValueTable& table,
-                std::span<const std::uint32_t> steps, Which which);
-
-    // Begins anew with the sizes of a specialization, which must outlive its use here.
-    void measure(const Specialization& sized);
+    void measure(const Specialization& sized, std::span<const std::uint32_t> steps, Which which);
 
     // The most that is alive at one run: no plan for these runs is smaller.
     std::int64_t most_alive() const noexcept { return fullness_.bytes; }
@@ -106,7 +119,9 @@ class LeanPlanner {
         auto operator<=>(const Fullness&) const = default;
     };
 
-    std::span<const std::uint32_t> accesses(std::uint32_t step) const;
+    std::span<const std::uint32_t> accesses(std::uint32_t step) const {
+        return table_->accesses(sized_->steps[step]);
+    }
     std::int64_t bytes(std::uint32_t value) const;
     void follow(std::span<const std::uint32_t> runs);
     void note_run(std::uint32_t run, std::uint32_t step);
@@ -120,10 +135,7 @@ class LeanPlanner {
     MemoryPlan placed(std::int64_t room) const;
 
     const ValueTable* table_;
-    const Specialization* sized_;
-    std::vector<std::uint32_t> accesses_;       // values
-    std::vector<std::size_t> access_begins_;    // by step
-    std::vector<std::uint32_t> steps_;          // all that have work, once
+    const Specialization* sized_ = nullptr;
 
     std::vector<std::uint32_t> runs_;
     std::vector<std::uint32_t> again_;

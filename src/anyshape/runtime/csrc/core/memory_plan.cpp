@@ -22,9 +22,14 @@ std::optional<std::vector<BufferPair>> overlapping(std::span<const Lifetime> lif
                                                    std::span<const std::uint32_t> by_birth) {
     std::vector<BufferPair> pairs;
     std::vector<std::uint32_t> alive;
+    pairs.reserve(4 * lifetimes.size());
+    alive.reserve(lifetimes.size());
+    std::uint32_t step = 0;
     for (const std::uint32_t buffer : by_birth) {
         const std::uint32_t first = lifetimes[buffer].first;
-        std::erase_if(alive, [&](std::uint32_t other) { return lifetimes[other].last < first; });
+        if (std::exchange(step, first) != first) {
+            std::erase_if(alive, [&](auto other) { return lifetimes[other].last < first; });
+        }
         for (const std::uint32_t other : alive) pairs.emplace_back(other, buffer);
         if (pairs.size() > few_pairs(lifetimes.size())) return std::nullopt;
         alive.push_back(buffer);
@@ -38,33 +43,50 @@ std::vector<std::uint32_t> numbers(std::size_t count) {
     return all;
 }
 
+// Buffers by a step of their lifetimes, those of one step by number.
+std::vector<std::uint32_t> sorted_by(std::uint32_t Lifetime::*step,
+                                     std::span<const Lifetime> lifetimes) {
+    std::vector<std::uint32_t> all = numbers(lifetimes.size());
+    const auto key = [&](std::uint32_t i) { return lifetimes[i].*step; };
+    if (std::ranges::is_sorted(all, {}, key)) return all;
+    std::ranges::sort(all, [&](std::uint32_t a, std::uint32_t b) {
+        return key(a) != key(b) ? key(a) < key(b) : a < b;
+    });
+    return all;
+}
+
+// Each pair once, the lesser number first.
+std::vector<BufferPair> without_repetitions(std::vector<BufferPair> pairs) {
+    for (auto& [a, b] : pairs) {
+        if (b < a) std::swap(a, b);
+    }
+    std::ranges::sort(pairs);
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    return pairs;
+}
+
 }  // namespace
 
 Adjacency::Adjacency(std::size_t buffers, std::span<const BufferPair> pairs)
-    : begins_(buffers + 1, 0) {
-    std::vector<BufferPair> both(pairs.begin(), pairs.end());
-    for (const auto& [a, b] : pairs) both.emplace_back(b, a);
-    std::ranges::sort(both);
-    both.erase(std::unique(both.begin(), both.end()), both.end());
-    for (const auto& [a, b] : both) {
-        ++begins_[a + 1];
-        others_.push_back(b);
+    : begins_(buffers + 1, 0), others_(2 * pairs.size()) {
+    for (const auto& [a, b] : pairs) {
+        ++begins_[a];
+        ++begins_[b];
     }
     std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+    for (const auto& [a, b] : pairs) {  // from the end of each list, which becomes its begin
+        others_[--begins_[a]] = b;
+        others_[--begins_[b]] = a;
+    }
 }
 
 Conflicts::Conflicts(std::vector<Lifetime> lifetimes, std::span<const BufferPair> named)
     : lifetimes_(std::move(lifetimes)),
-      named_(lifetimes_.size(), named),
-      by_birth_(numbers(lifetimes_.size())),
-      by_death_(by_birth_) {
-    std::ranges::stable_sort(by_birth_, {}, [&](auto i) { return lifetimes_[i].first; });
-    std::ranges::stable_sort(by_death_, {}, [&](auto i) { return lifetimes_[i].last; });
-    auto pairs = overlapping(lifetimes_, by_birth_);
-    are_few_ = pairs.has_value();
-    if (!are_few_) return;
-    pairs->insert(pairs->end(), named.begin(), named.end());
-    all_ = Adjacency(lifetimes_.size(), *pairs);
+      by_birth_(sorted_by(&Lifetime::first, lifetimes_)),
+      by_death_(sorted_by(&Lifetime::last, lifetimes_)) {
+    const auto pairs = without_repetitions({named.begin(), named.end()});
+    named_ = Adjacency(lifetimes_.size(), pairs);
+    list(pairs);
 }
 
 Conflicts Conflicts::in_order(std::vector<Lifetime> lifetimes) {
@@ -72,10 +94,20 @@ Conflicts Conflicts::in_order(std::vector<Lifetime> lifetimes) {
     made.lifetimes_ = std::move(lifetimes);
     made.named_.begins_.assign(made.lifetimes_.size() + 1, 0);
     made.by_birth_ = numbers(made.lifetimes_.size());
-    made.by_death_ = made.by_birth_;
-    std::ranges::sort(made.by_death_, {}, [&](auto i) { return made.lifetimes_[i].last; });
+    made.by_death_ = sorted_by(&Lifetime::last, made.lifetimes_);
     made.are_few_ = false;
     return made;
+}
+
+void Conflicts::list(std::span<const BufferPair> named) {
+    auto pairs = overlapping(lifetimes_, by_birth_);
+    are_few_ = pairs.has_value();
+    if (!are_few_) return;
+    if (!named.empty()) {
+        pairs->insert(pairs->end(), named.begin(), named.end());
+        pairs = without_repetitions(std::move(*pairs));
+    }
+    all_ = Adjacency(lifetimes_.size(), *pairs);
 }
 
 namespace {
@@ -184,15 +216,14 @@ class Placement {
         start();
         const auto lives = conflicts_.lifetimes();
         const auto by_death = conflicts_.by_death();
-        std::vector<std::uint32_t> order(conflicts_.by_birth().begin(),
-                                         conflicts_.by_birth().end());
+        order_.assign(conflicts_.by_birth().begin(), conflicts_.by_birth().end());
         FreeList free;
         std::size_t dead = 0;
-        for (auto group = order.begin(); group != order.end();) {
+        for (auto group = order_.begin(); group != order_.end();) {
             const std::uint32_t step = lives[*group].first;
             const auto end =
-                std::find_if(group, order.end(), [&](auto i) { return lives[i].first != step; });
-            std::stable_sort(group, end, [&](auto a, auto b) { return bytes_[a] > bytes_[b]; });
+                std::find_if(group, order_.end(), [&](auto i) { return lives[i].first != step; });
+            sort_by_size(group, end);
             for (; dead < by_death.size() && lives[by_death[dead]].last < step; ++dead) {
                 if (bytes_[by_death[dead]] > 0) free.give_back(extent(by_death[dead]));
             }
@@ -220,6 +251,16 @@ class Placement {
     }
 
    private:
+    using Position = std::vector<std::uint32_t>::iterator;
+
+    // Large ones first, others in the order that they have. Most groups are of one or two.
+    void sort_by_size(Position group, Position end) const {
+        if (end - group < 2) return;
+        const auto is_larger = [&](auto a, auto b) { return bytes_[a] > bytes_[b]; };
+        if (end - group > 2) return std::stable_sort(group, end, is_larger);
+        if (is_larger(group[1], group[0])) std::swap(group[0], group[1]);
+    }
+
     void start() {
         std::ranges::fill(plan_.offsets, not_placed);
         plan_.arena_bytes = 0;
@@ -262,34 +303,45 @@ class Placement {
     std::span<const std::int64_t> bytes_;
     const Conflicts& conflicts_;
     MemoryPlan plan_;
+    std::vector<std::uint32_t> order_;
     std::vector<Extent> taken_;
 };
 
-}  // namespace
+// The smallest plan that was seen.
+class Best {
+   public:
+    Best(Placement& placement, std::int64_t good_enough)
+        : placement_(placement), good_enough_(good_enough), plan_(placement.sweep(false)) {}
 
-MemoryPlan plan_memory(std::span<const std::int64_t> bytes, const Conflicts& conflicts,
-                       std::int64_t good_enough) {
-    Placement placement(bytes, conflicts);
-    MemoryPlan best = placement.sweep(false);
-    const auto keep_if_smaller = [&](const MemoryPlan& plan) {
-        if (plan.arena_bytes < best.arena_bytes) best = plan;
-    };
-    if (best.arena_bytes <= good_enough) return best;
-    if (!conflicts.are_few()) {
-        keep_if_smaller(placement.sweep(true));
-        return best;
+    bool is_good_enough() const { return plan_.arena_bytes <= good_enough_; }
+    void sweep() { keep(placement_.sweep(true)); }
+    void place(std::span<const std::uint32_t> order) {
+        keep(placement_.place(order, plan_.arena_bytes));
+    }
+    MemoryPlan take() && { return std::move(plan_); }
+
+   private:
+    void keep(const MemoryPlan& plan) {
+        if (plan.arena_bytes < plan_.arena_bytes) plan_ = plan;
     }
 
+    Placement& placement_;
+    const std::int64_t good_enough_;
+    MemoryPlan plan_;
+};
+
+// Where all conflicts are listed.
+void try_orders(Best& best, std::span<const std::int64_t> bytes,
+                std::span<const Lifetime> lifetimes) {
     // Large buffers first: the small ones then fill the gaps.
-    const auto lifetimes = conflicts.lifetimes();
     std::vector<std::uint32_t> order = numbers(bytes.size());
     const auto larger = [&](std::uint32_t a, std::uint32_t b) {
         if (bytes[a] != bytes[b]) return bytes[a] > bytes[b];
         return lifetimes[a].first < lifetimes[b].first;
     };
     std::ranges::sort(order, larger);
-    keep_if_smaller(placement.place(order, best.arena_bytes));
-    if (best.arena_bytes <= good_enough) return best;
+    best.place(order);
+    if (best.is_good_enough()) return;
 
     // Long-lived buffers at the bottom, where they do not cut the rest in two.
     const auto longer = [&](std::uint32_t a, std::uint32_t b) {
@@ -298,8 +350,34 @@ MemoryPlan plan_memory(std::span<const std::int64_t> bytes, const Conflicts& con
         return larger(a, b);
     };
     std::ranges::sort(order, longer);
-    keep_if_smaller(placement.place(order, best.arena_bytes));
-    return best;
+    best.place(order);
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(std::span<const std::int64_t> bytes, const Conflicts& conflicts,
+                       std::int64_t good_enough) {
+    Placement placement(bytes, conflicts);
+    Best best(placement, good_enough);
+    if (best.is_good_enough()) return std::move(best).take();
+    if (conflicts.are_few()) {
+        try_orders(best, bytes, conflicts.lifetimes());
+    } else {
+        best.sweep();
+    }
+    return std::move(best).take();
+}
+
+MemoryPlan plan_in_order(std::span<const std::int64_t> bytes, std::vector<Lifetime> lifetimes,
+                         std::int64_t good_enough, bool are_orders_tried) {
+    Conflicts conflicts = Conflicts::in_order(std::move(lifetimes));
+    Placement placement(bytes, conflicts);
+    Best best(placement, good_enough);
+    if (!best.is_good_enough()) best.sweep();
+    if (best.is_good_enough() || !are_orders_tried) return std::move(best).take();
+    conflicts.list({});
+    if (conflicts.are_few()) try_orders(best, bytes, conflicts.lifetimes());
+    return std::move(best).take();
 }
 
 std::int64_t most_live_bytes(std::span<const std::int64_t> bytes,

@@ -28,7 +28,7 @@ using BufferPair = std::pair<std::uint32_t, std::uint32_t>;
 class Adjacency {
    public:
     Adjacency() : begins_(1, 0) {}
-    // Symmetric; each other buffer once.
+    // Symmetric. Each other buffer once, if each pair is there once, in either order.
     Adjacency(std::size_t buffers, std::span<const BufferPair> pairs);
 
     std::span<const std::uint32_t> of(std::size_t buffer) const noexcept {
@@ -49,8 +49,10 @@ class Conflicts {
     Conflicts() = default;
     Conflicts(std::vector<Lifetime> lifetimes, std::span<const BufferPair> named);
 
-    // Of lifetimes in the order of their first steps: none are named, and none listed.
+    // Of lifetimes in the order of their first steps: none are named, and none listed as yet.
     static Conflicts in_order(std::vector<Lifetime> lifetimes);
+    // Lists all that conflict, with the named pairs, if they are few.
+    void list(std::span<const BufferPair> named);
 
     std::span<const Lifetime> lifetimes() const noexcept { return lifetimes_; }
     std::span<const std::uint32_t> named(std::size_t buffer) const noexcept {
@@ -85,6 +87,11 @@ struct MemoryPlan {
 // `good_enough` ends the search: an arena of that size cannot be beaten.
 MemoryPlan plan_memory(std::span<const std::int64_t> bytes, const Conflicts& conflicts,
                        std::int64_t good_enough);
+
+// As plan_memory, of lifetimes in the order of their first steps. Orders of buffers other than that
+// of their birth, which take much longer, are tried only where `are_orders_tried` says so.
+MemoryPlan plan_in_order(std::span<const std::int64_t> bytes, std::vector<Lifetime> lifetimes,
+                         std::int64_t good_enough, bool are_orders_tried);
 
 // The most bytes that live at one step: no plan takes less. (At most max_bytes.)
 std::int64_t most_live_bytes(std::span<const std::int64_t> bytes,

@@ -75,7 +75,7 @@ std::shared_ptr<const Specialization> Runner::economical(
     std::vector<std::int64_t> key = usual->symbols;
     key.push_back(room);
     return economical_.find_or_make(key, [&](Specialization& into) {
-        into = economist().within(usual, room, options_);
+        economist().within(into, usual, room, options_);
     });
 }
 
@@ -93,7 +93,9 @@ MemoryReport Runner::plan(std::span<const std::int64_t> symbols, std::int64_t li
     const std::int64_t room = limit - made.memory.output_bytes;
     if (made.memory.arena_bytes <= room) return made.memory;
     auto usual = std::make_shared<const Specialization>(std::move(made));
-    return economist().within(usual, std::max<std::int64_t>(room, 0), options_).memory;
+    Specialization within;
+    economist().within(within, std::move(usual), std::max<std::int64_t>(room, 0), options_);
+    return within.memory;
 }
 
 std::unique_ptr<Context> Runner::borrow() {

@@ -319,8 +319,8 @@ std::int64_t Specialization::elapsed(int threads) const noexcept {
 std::size_t Specialization::held_bytes() const noexcept {
     const std::size_t economical =
         economy ? sizeof(*economy) + bytes_of(economy->key) + bytes_of(economy->begins) +
-                      bytes_of(economy->again) +
-                      economy->part->held_bytes()
+                      bytes_of(economy->again) + bytes_of(economy->part_words) +
+                      bytes_of(economy->part_bytes)
                 : 0;
     return sizeof(*this) + economical + bytes_of(symbols) + bytes_of(words) + bytes_of(steps) +
            bytes_of(block_image) + bytes_of(arena_patches) + bytes_of(call_patches) +

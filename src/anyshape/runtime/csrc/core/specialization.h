@@ -78,7 +78,8 @@ struct Specialization;
 // What a specialization does to need less memory than the usual one; see economy.h.
 struct Economy {
     std::shared_ptr<const Specialization> usual;
-    std::shared_ptr<const Specialization> part;  // of the size of the first part
+    std::vector<std::int64_t> part_words;  // of the size of the first part
+    std::vector<std::int64_t> part_bytes;  // by buffer
     std::vector<std::int64_t> key;  // symbols, and the bytes that the arena may have
     std::int64_t parts = 1;         // of the call, one after the other
     std::uint32_t symbol = 0;       // the axis of the parts, if they are several,
