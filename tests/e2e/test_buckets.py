@@ -114,6 +114,24 @@ def test_a_padded_graph_that_computes_sizes_is_saved(tmp_path: Any) -> None:
         np.testing.assert_allclose(total, x.sum(), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9])
+def test_sizes_that_the_graph_computes_beside_padded_ones(n: int) -> None:
+    """How long these results are, callers cannot tell from the sizes of their arrays."""
+
+    @ash.jit(axes=[ash.Axis("n", buckets=[8, 16])])
+    def found(x: ash.f32["n"]) -> Any:
+        places = ash.nonzero(x > 0)[0]
+        others = ash.arange(places.shape[0], 2 * x.shape[0], 1, ash.i64)
+        return ash.concat([places, x.astype(ash.i64)], axis=0), others
+
+    with_worst_padding(found.executable)
+    x = np.random.default_rng(n).standard_normal(n).astype(np.float32) * 9
+    places = np.flatnonzero(x > 0)
+    joined, others = found(x)
+    assert np.array_equal(joined, np.concatenate([places, x.astype(np.int64)]))
+    assert np.array_equal(others, np.arange(len(places), 2 * n))
+
+
 def test_results_are_written_where_the_caller_says() -> None:
     x, w = np.ones((2, 9, 8), np.float32), np.eye(8, dtype=np.float32)
     out = [np.empty((2, 9, 8), np.float32), None, None, np.empty((2, 8), np.float32)]

@@ -91,7 +91,7 @@ class PaddedGraph:
         return None if same else sizes
 
     def _result_sizes(self, type_: TensorType, binding: Mapping[Symbol, int]) -> Sizes | None:
-        """A result whose sizes the graph computes is never padded."""
+        """A size that the graph computes is never padded: see `Masking`."""
         if not self._long(type_.shape):
             return None
         exact, late = self._exact(binding), self.graph.body.born

@@ -91,7 +91,7 @@ class Masking:
             self.b.param(TensorType(bool_, (Dim.of(valid_size(axis)), Dim.of(0))))
         for node in graph.nodes():
             self._visit(node)
-        body = self.b.region([self._values[value] for value in graph.results])
+        body = self.b.region([self._returned(self._values[value]) for value in graph.results])
         inputs = (*graph.inputs, *(valid_size(axis).name for axis in axes))
         self.graph = replace(graph, inputs=inputs, body=body, declared=None)
 
@@ -199,6 +199,15 @@ class Masking:
         if not isinstance(type_, TensorType):
             return type_
         return type_.with_shape(tuple(map(self.padded, type_.shape)))
+
+    def _returned(self, value: Value) -> Value:
+        """Callers cut results by the sizes of a call. Those that the graph computes are not among
+        them, so where a size speaks of both, the graph cuts."""
+        known = frozenset[Symbol]().union(*(param.type.symbols for param in self.b.params))
+        for axis in self.padded_axes(value):
+            if not value.tensor.shape[axis].symbols <= known:
+                value = self.cut(value, axis)
+        return value
 
     def _visit(self, node: Node) -> None:
         if node.op is PARAM:
