@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from tests.compliance.padded import padded_symbols, with_buckets, worst
 from tests.fuzz.against_numpy.compare import Compared, difference
 from tests.fuzz.against_numpy.dtypes import NUMPY, Array, NoMeaning
 from tests.fuzz.against_numpy.generator import begin, finish, grow, new_generator
@@ -21,8 +22,14 @@ from tests.fuzz.against_numpy.program import Program, meaning
 
 import anyshape as ash
 from anyshape.base.errors import AnyshapeError
+from anyshape.execute import Executable, compile_graph
+from anyshape.execute.hot_executor import HotExecutor
+from anyshape.execute.padding_executor import PaddingExecutor
+from anyshape.ir import Graph
+from anyshape.observe.progress import ProgressLine
 
 PLENTY = 1 << 33
+NEVER = 1 << 40  # calls
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,9 @@ class Variant:
     threads: int = 1
     donate: tuple[str, ...] = ()
     result_cache: bool = False
-    call: str = "plain"  # plain, out, strided_out, limits, steps, twice
+    padded: bool = False  # all axes have buckets, and padding holds the worst there is
+    hot: bool = False
+    call: str = "plain"  # plain, out, strided_out, limits, steps, twice, hot
 
     def options(self) -> dict[str, Any]:
         given: dict[str, Any] = {"executor": self.executor, "threads": self.threads}
@@ -96,6 +105,8 @@ def variants_of(program: Program) -> list[Variant]:
         Variant(result_cache=True, call="twice"),
         Variant(call="steps"),
         Variant(threads=2, call="limits"),
+        Variant(padded=True),
+        Variant(hot=True, call="hot"),
     ]
     first = Variant(call=rng.choice(("plain", "plain", "out", "strided_out")))
     return [first, rng.choice(others)] if rng.random() < 0.25 else [rng.choice((first, *others))]
@@ -159,8 +170,34 @@ def compiled(program: Program, variant: Variant) -> Any:
     names: dict[str, Any] = {"ash": ash, "np": np}
     exec(program.source(), names)
     function = ash.jit(**variant.options())(names["f"])
+    if variant.padded or variant.hot:
+        return Other(function, variant, program.seed)
     assert function.executable
     return function
+
+
+class Other:
+    """What `jit` has no options for. `executable` is as that of a jitted function."""
+
+    def __init__(self, function: Any, variant: Variant, seed: int) -> None:
+        if variant.padded:
+            self.executable: Any = _padded(function.graph, seed)
+        else:
+            self.executable = ash.compile(
+                function, hot=ash.Hot(after=NEVER, count=64), threads=variant.threads
+            )
+
+    def __call__(self, *arrays: Array) -> Any:
+        results = self.executable(*arrays)
+        return results[0] if len(results) == 1 else results
+
+
+def _padded(graph: Graph, seed: int) -> Executable:
+    symbols = padded_symbols(graph)
+    executable = compile_graph(with_buckets(graph, symbols))
+    if isinstance(executable.executor, PaddingExecutor):
+        executable.executor.allocate = worst(seed)
+    return executable
 
 
 def _wrong(
@@ -203,6 +240,19 @@ def _twice(function: Any, arrays: list[Array], values: dict[str, Noisy], program
     return _plain(function, arrays, values, program)
 
 
+def _hot(function: Any, arrays: list[Array], values: dict[str, Noisy], program: Program) -> Any:
+    """By the code for these sizes, made here and now. Where no size varies, there is none."""
+    executor = function.executable.executor
+    if isinstance(executor, HotExecutor):
+        executor.make(tuple(array.shape for array in arrays), ProgressLine("hot", None))
+        before = executor.metrics()
+        assert not before.hot_failures, executor.hot_lines()
+        results = _plain(function, arrays, values, program)
+        assert executor.metrics().hot_runs > before.hot_runs, "it ran other code"
+        return results
+    return _plain(function, arrays, values, program)
+
+
 def _out(function: Any, arrays: list[Array], values: dict[str, Noisy], program: Program) -> Any:
     places = [_empty(values[name], 1) for name in program.returns]
     return function.executable.run(tuple(arrays), out=places)
@@ -234,6 +284,7 @@ def _steps(function: Any, arrays: list[Array], values: dict[str, Noisy], program
 CALLS: dict[str, Callable[..., Any]] = {
     "plain": _plain,
     "twice": _twice,
+    "hot": _hot,
     "out": _out,
     "strided_out": _strided_out,
     "limits": _limits,
