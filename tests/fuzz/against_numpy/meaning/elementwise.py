@@ -142,7 +142,11 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
 
 
 def square(x: Operand) -> Noisy:
-    return arithmetic(np.multiply)(x, x)
+    """Of one operand: near 0, two that move one at a time would leave the error times 0."""
+    operand = strong(x)
+    if operand.dtype == "bool":
+        raise NoMeaning("arithmetic of bools")
+    return mapped(np.square, operand)
 
 
 def reciprocal(x: Operand) -> Noisy:

@@ -27,6 +27,12 @@ def contracted(equation: str, left: Noisy, right: Noisy) -> Noisy:
     return rounded(wide(left.dtype), value, error)
 
 
+def _einsum(equation: str, a: Array, b: Array) -> Array:
+    """NumPy's, but for sums of nothing: of long doubles these are what was in memory before."""
+    result = np.asarray(np.einsum(equation, a, b))
+    return result if a.size and b.size else np.zeros(result.shape, result.dtype)
+
+
 def _multiplied_and_summed(equation: str, a: Array, b: Array) -> Array:
     """By the definition, in this order: `np.einsum` may sum a letter that one operand has alone
     before it multiplies, which is another result where there are infinities."""
@@ -34,14 +40,14 @@ def _multiplied_and_summed(equation: str, a: Array, b: Array) -> Array:
     letters = list(dict.fromkeys(terms.replace(",", "")))
     lone = [x for x in letters if terms.count(x) == 1 and x not in result]
     if "." in equation or not lone or (np.isfinite(a).all() and np.isfinite(b).all()):
-        return np.asarray(np.einsum(equation, a, b))
+        return _einsum(equation, a, b)
     gone = [x for x in letters if x not in result]
     product = np.einsum(f"{terms}->{result}{''.join(gone)}", a, b)
     return np.asarray(product.sum(axis=tuple(range(len(result), product.ndim))))
 
 
 def _of_integers(equation: str, left: Noisy, right: Noisy) -> Noisy:
-    value = np.asarray(np.einsum(equation, left.value, right.value))
+    value = _einsum(equation, left.value, right.value)
     unknown = [np.isinf(x.error).astype(float) for x in (left, right)]
     ones = [np.ones(x.shape) for x in (left, right)]
     hit = np.einsum(equation, unknown[0], ones[1]) + np.einsum(equation, ones[0], unknown[1])
@@ -51,7 +57,7 @@ def _of_integers(equation: str, left: Noisy, right: Noisy) -> Noisy:
 def _error(equation: str, left: Noisy, right: Noisy, value: Array) -> Array:
     """The errors of the operands, and that of a sum made in blocks or in pairs."""
     a, b = np.abs(left.value), np.abs(right.value)
-    magnitude = np.asarray(np.einsum(equation, a, b))
+    magnitude = _einsum(equation, a, b)
     terms = max(1, round(max(a.size, 1) * max(b.size, 1) / max(magnitude.size, 1)))
     spread = np.zeros(value.shape)
     for x, y in ((left.error, b), (a, right.error), (left.error, right.error)):

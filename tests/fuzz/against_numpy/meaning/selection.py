@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from tests.fuzz.against_numpy.dtypes import NUMPY, Array, NoMeaning, is_float, wide
+from tests.fuzz.against_numpy.dtypes import EPS, NUMPY, Array, NoMeaning, is_float, wide
 from tests.fuzz.against_numpy.meaning.operands import Operand, as_dtype, floating, strong, together
 from tests.fuzz.against_numpy.meaning.reductions import accumulator, rerounded
 from tests.fuzz.against_numpy.noise import Noisy, cast, exact, sum_noise
@@ -99,10 +99,15 @@ def isin(x: Operand, tests: Operand) -> Noisy:
 
 
 def histc(x: Operand, bins: int, low: int, high: int) -> Noisy:
-    """Of bins whose bounds are exact."""
+    """Of bins whose bounds are exact. Places are computed in the element type, as torch does, so
+    numbers next to a bound may be counted on its other side."""
     operand = known(floating(x)[0])
     with np.errstate(all="ignore"):
         inside = operand.value[(operand.value >= low) & (operand.value <= high)]
+        places = (inside - low) / (high - low) * bins
+    near = np.abs(places - np.rint(places)) <= 2 * EPS[operand.dtype] * bins
+    if (near & (places != np.rint(places))).any():
+        raise NoMeaning("rounding decides about a place")
     counts, _ = np.histogram(inside, bins, (low, high))
     return cast(exact(counts.astype(np.float64)), operand.dtype)
 
@@ -142,11 +147,11 @@ def added(x: Noisy, where: tuple[Array, ...], updates: Noisy) -> Noisy:
     value, error = x.value.copy(), x.error.copy()
     with np.errstate(all="ignore"):
         np.add.at(value, where, updates.value)
+        np.add.at(error, where, updates.error)
         if not is_float(x.dtype):
             return Noisy(x.dtype, value, error)
         magnitude = np.abs(x.value).astype(np.float64)
         np.add.at(magnitude, where, np.abs(updates.value).astype(np.float64))
-        np.add.at(error, where, updates.error)
         error = error + sum_noise(magnitude, updates.size + 1, x.dtype)
     error = np.where(np.isfinite(magnitude), error, np.inf)
     return cast(rerounded(Noisy(wide(x.dtype), value, error)), x.dtype)
