@@ -8,6 +8,7 @@ from importlib import import_module
 import pytest
 from tests.unit.codegen import kernels
 from tests.unit.codegen.elf_edit import ElfEdit
+from tests.watchdog import HANGS_AFTER
 
 from anyshape.base.errors import CompileError, UndefinedSymbolError
 from anyshape.codegen.llvm.compile import Tuning, compile_object, kernel_name
@@ -181,3 +182,22 @@ def test_pass_managers_are_freed(monkeypatch: pytest.MonkeyPatch):
     for _ in range(3):
         compile_object(kernels.ADD, NAMED_TARGETS["x86-64-avx2"])
     assert len(freed) == 3
+
+
+EIGHT_TURNS = """
+import numpy as np
+import anyshape as ash
+
+@ash.jit
+def f(x: ash.f32[8, "n"]):
+    return ash.softmax(ash.erfinv(x), axis=0)
+
+for n in 1, 37:
+    x = np.linspace(-0.9, 0.9, 8 * n, dtype=np.float32).reshape(8, n)
+    assert np.abs(f(x).sum(0) - 1).max() < 1e-5
+"""
+
+
+def test_loops_of_eight_turns_compile():
+    """LLVM 22 looks for checksums in these, along every way through what they compute."""
+    subprocess.run([sys.executable, "-c", EIGHT_TURNS], check=True, timeout=HANGS_AFTER)

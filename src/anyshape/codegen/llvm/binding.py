@@ -139,7 +139,9 @@ class Binding(Protocol):
     ffi: ForeignFunctions
     newpassmanagers: NewPassManagers
     Target: TargetRegistry
+    llvm_version_info: tuple[int, int, int]
 
+    def set_option(self, name: str, option: str) -> None: ...
     def initialize_all_targets(self) -> None: ...
     def initialize_all_asmprinters(self) -> None: ...
     def get_host_cpu_name(self) -> str: ...
@@ -159,10 +161,24 @@ def load_llvm() -> Binding:
     """
     with LOADING:
         llvm = cast("Binding", import_module("llvmlite.binding"))
+        _leave_out_checksums(llvm)
     take_at_forks(llvm.ffi.lib._lock._lock)  # pyright: ignore[reportPrivateUsage]  no other way
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm
+
+
+@cache
+def _leave_out_checksums(llvm: Binding) -> None:
+    """LLVM 22 looks for checksums in loops of 8, 16, ... turns, and for that along every way
+    through an expression: there are exponentially many where an operand is used twice and that
+    again, as in a polynomial with cases, and compiling does not end.
+
+    An option that a version does not know, or that is given twice, ends the process: hence the
+    version, and once.
+    """
+    if llvm.llvm_version_info[0] == 22:
+        llvm.set_option("anyshape", "-disable-loop-idiom-hashrecognize")
 
 
 def free_pass_manager(llvm: Binding, manager: PassManager) -> None:
