@@ -88,8 +88,8 @@ SPELLINGS: dict[str, list[str]] = {
     "gelu": ["ash.gelu({0}, {approximate})"],
     "power": ["{0} ** {1}", "ash.power({0}, {1})"],
     "where": ["ash.where({0}, {1}, {2})", "{1}.where({0}, {2})"],
-    "left_shift": ["ash.left_shift({0}, {1})"],
-    "right_shift": ["ash.right_shift({0}, {1})"],
+    "left_shift": ["{0} << {1}", "ash.left_shift({0}, {1})"],
+    "right_shift": ["{0} >> {1}", "ash.right_shift({0}, {1})"],
     "clip": ["ash.clip({0}, {1}, {2})"],
     "astype": ["{0}.astype({dtype})"],
     # movement

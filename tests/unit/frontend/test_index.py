@@ -83,6 +83,30 @@ def test_dims_as_bounds() -> None:
     check(lambda x, k: x[x.shape[0] - 2], lambda x, k: x[-2], floats(5), floats(3))
 
 
+SIGNED: dict[str, Any] = {
+    "a start of either sign": lambda x, k: x[k.shape[0] - 3 :],
+    "a stop of either sign": lambda x, k: x[: k.shape[0] - 3],
+    "a difference of axes": lambda x, k: x[: x.shape[0] - k.shape[0]],
+    "the last k, or all": lambda x, k: x[-k.shape[0] :],
+    "all but the last k, or none": lambda x, k: x[: -k.shape[0]],
+    "a half, which may be none": lambda x, k: x[-(k.shape[0] // 2) :],
+    "all but the last": lambda x, k: x[1:] - x[: x.shape[0] - 1],
+    "from the last backwards": lambda x, k: x[x.shape[0] - 1 :: -1],
+    "both ends": lambda x, k: x[k.shape[0] - 4 : x.shape[0] - 2 : 2],
+    "backwards from it": lambda x, k: x[k.shape[0] - 3 :: -1],
+    "backwards to it": lambda x, k: x[: k.shape[0] - 3 : -2],
+    "from the end and reversed": lambda x, k: x[::-1][-k.shape[0] :],
+}
+
+
+@pytest.mark.parametrize("function", SIGNED.values(), ids=SIGNED)
+@pytest.mark.parametrize(("size", "k"), [(5, 3), (5, 0), (5, 2), (1, 1), (0, 2), (2, 7), (7, 7)])
+def test_a_bound_whose_sign_sizes_decide_is_what_python_makes_of_its_value(
+    function: Any, size: int, k: int
+) -> None:
+    check(function, function, floats(size), floats(k))
+
+
 def test_a_bound_that_is_zero_by_the_facts_is_a_position() -> None:
     """It is not negative either, and must not count from the end."""
 

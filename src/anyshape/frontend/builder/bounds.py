@@ -4,9 +4,11 @@ Python counts negative bounds from the end and clamps what lies outside. Where f
 result is a plain bound; where they do not, `min` and `max` stay in the dim, so that a slice means
 the same at every size. A negative step is a positive one on the reversed axis.
 
-A dim as a bound is a position; one that is provably not positive (`x[-k:]`) counts from the end.
-One that may be either is taken as a position, and checked when it runs. So is an integer that the
-graph computes, `x[:n]` with a scalar tensor.
+A dim as a bound of a slice is whatever Python makes of its value: a position where it is 0 or more,
+else a number of places from the end. Where its sign depends on sizes, so does the position, by
+`min` and `max`: `x[-k:]` is the last k, and all of `x` where k is 0. So is an integer that the
+graph computes, `x[:n]` with a scalar tensor. A dim as the index of one element is a position, or,
+if provably not positive (`x[-k]`), counts from the end; that it lies inside is checked.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ def whole(size: Dim) -> Span:
 
 def single(position: Bound, size: Dim) -> Span:
     """One element; the slice op requires it to lie inside."""
-    start = _forward(position, size)
+    start = Dim.of(position)
+    from_end = not active().proves(start >= 0) and active().proves(start <= 0)
+    start = size + start if from_end else start
     return Span(start, start + 1)
 
 
@@ -49,7 +53,7 @@ def span_of(index: slice, size: Dim) -> Span:
     step = _step(index)
     if step > 0 and _is_trimmed(index):
         return _trimmed(index.start, -index.stop, step, size)
-    place = _forward if step > 0 else _backward
+    place = signed_position if step > 0 else _backward
     start = Dim.of(0) if index.start is None else _clamped(place(_bound(index.start), size), size)
     stop = size if index.stop is None else _clamped(place(_bound(index.stop), size), size)
     return Span(start, _at_least(stop, start), abs(step), reverse=step < 0)
@@ -89,20 +93,20 @@ def _bound(bound: object) -> Bound:
     )
 
 
-def _from_end(bound: Bound) -> bool:
-    if isinstance(bound, int):
-        return bound < 0
-    return not active().proves(bound >= 0) and active().proves(bound <= 0)
-
-
-def _forward(bound: Bound, size: Dim) -> Dim:
-    """The position on the axis."""
-    return size + bound if _from_end(bound) else Dim.of(bound)
+def signed_position(bound: Bound, size: Dim) -> Dim:
+    """The position on the axis, which may lie outside: bounds less than 0 count from the end."""
+    position = Dim.of(bound)
+    if position == size - 1 or active().proves(position >= 0):
+        return position  # of an axis of size 0, the last place is as empty from either end
+    if active().proves(position < 0):
+        return size + position
+    is_negative = maximum(Dim.of(0), minimum(Dim.of(1), -position))
+    return position + size * is_negative
 
 
 def _backward(bound: Bound, size: Dim) -> Dim:
     """The position on the reversed axis."""
-    return Dim.of(-1 - bound) if _from_end(bound) else size - 1 - bound
+    return size - 1 - signed_position(bound, size)
 
 
 def _clamped(position: Dim, size: Dim) -> Dim:
@@ -115,12 +119,3 @@ def _at_least(dim: Dim, low: Dim) -> Dim:
 
 def _at_most(dim: Dim, high: Dim) -> Dim:
     return dim if active().proves(dim <= high) else minimum(dim, high)
-
-
-def signed_position(bound: Bound | None, size: Dim) -> Bound | None:
-    """A bound that may be negative at some sizes counts from the end there: size is added where
-    it is less than 0."""
-    if not isinstance(bound, Dim) or active().proves(bound >= 0) or active().proves(bound < 0):
-        return bound
-    is_negative = maximum(Dim.of(0), minimum(Dim.of(1), -bound))
-    return maximum(Dim.of(0), bound + size * is_negative)

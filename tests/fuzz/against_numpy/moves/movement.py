@@ -95,23 +95,25 @@ def repeat(g: Generator) -> Instruction:
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def bound(g: Generator, size: str, dim: Dim) -> str:
-    """A position in an axis, also from its end or beyond it."""
-    return g.rng.choice(
-        ("", "", "1", "2", "-1", "-2", "5", f"{size} // 2", f"{size} - 1" if min(dim) else "")
-    )
+def bound(g: Generator, size: str) -> str:
+    """A position in an axis, also from its end or beyond it, or of a sign that sizes decide."""
+    plain = "", "", "1", "2", "-1", "-2", "5", f"{size} // 2", f"{size} - 1"
+    if g.rng.random() < 0.8:
+        return g.rng.choice(plain)
+    other = g.rng.choice([f"{v}.shape[{axis}]" for v in g.names for axis in range(g.rank(v))])
+    return g.rng.choice((f"-({size} // 2)", f"-{other}", f"{other} - 3", f"{size} - {other}"))
 
 
-def slice_text(g: Generator, size: str, dim: Dim) -> str:
+def slice_text(g: Generator, size: str) -> str:
     step = g.rng.choice(("", "", "", ":2", ":3", ":-1", ":-2"))
-    return f"{bound(g, size, dim)}:{bound(g, size, dim)}{step}"
+    return f"{bound(g, size)}:{bound(g, size)}{step}"
 
 
 def basic_index(g: Generator) -> Instruction:
     operand = g.pick(least=1)
     items: list[str] = []
     for axis, dim in enumerate(g.dims(operand)):
-        whole = [":", slice_text(g, f"{operand}.shape[{axis}]", dim)]
+        whole = [":", slice_text(g, f"{operand}.shape[{axis}]")]
         single = ["0", "-1"] if min(dim) > 0 else []
         items.append(g.rng.choice([*whole, *whole, *single]))
     while items and g.rng.random() < 0.3:

@@ -9,7 +9,6 @@ from anyshape.frontend.aten.value_checks import op_name
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder import movement as mv
 from anyshape.frontend.builder.axes import Size, normal_axes, normal_axis
-from anyshape.frontend.builder.bounds import signed_position
 from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.padding import pad_or_cut
@@ -98,9 +97,7 @@ def slice_(
     call: Call, x: Tensor, dim: int = 0, start: Bound = None, end: Bound = None, step: int = 1
 ) -> Tensor:
     axis = normal_axis(dim, x.ndim)
-    size = x.shape[axis]
-    bounds = signed_position(start, size), signed_position(_finite(end), size)
-    return getitem(x, (*(slice(None),) * axis, slice(*bounds, step)))
+    return getitem(x, (*(slice(None),) * axis, slice(start, _finite(end), step)))
 
 
 def _finite(end: Bound) -> Bound:
@@ -196,8 +193,7 @@ def slice_scatter(
         places = slice_(call, arange(x.shape[axis]), 0, start, end, step)
         _require_fits(call, source, slice_(call, x, axis, start, end, step))
         return active().emit("scatter", x, places, call.operand(source), axis=axis)
-    first = 0 if start is None else signed_position(start, x.shape[axis])
-    before = getitem(x, (*(slice(None),) * axis, slice(0, first)))
+    before = getitem(x, (*(slice(None),) * axis, slice(0, 0 if start is None else start)))
     _require_fits(call, source, slice_(call, x, axis, start, end))
     stop = before.shape[axis] + source.shape[axis]
     after = assemble.cut(x, axis, stop, x.shape[axis])

@@ -21,7 +21,7 @@ from anyshape.frontend.onnx.calls import Call, entry
 from anyshape.frontend.onnx.entries.elementwise import same_dtype
 from anyshape.frontend.onnx.numbers import integers_of, known_sizes, not_negative, sizes_of
 from anyshape.ir.types import i64
-from anyshape.sym import Dim, Equal, maximum, minimum, product
+from anyshape.sym import Dim, Equal, maximum, product
 
 # --- shapes ---------------------------------------------------------------------------------------
 
@@ -230,29 +230,16 @@ def _sliced(
     index = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, normal_axes(axes, x.ndim), steps, strict=True):
         size = x.shape[axis]
-        index[axis] = slice(_start(start, size, step), _end(end, size, step), step)
+        index[axis] = slice(_start(start, size, step), end, step)
     return getitem(x, tuple(index))
 
 
-def _start(dim: Dim, size: Dim, step: int) -> int | Dim | None:
+def _start(dim: Dim, size: Dim, step: int) -> Dim:
     """Backwards, a start before the first element is the first one, where Python takes none."""
-    below = step < 0 and dim != -1 and active().proves(dim < 0)
-    if not below or active().proves(dim + size >= 0):
-        return _bound(dim, size)
-    return maximum(Dim.of(0), dim + size)
-
-
-def _end(dim: Dim, size: Dim, step: int) -> int | Dim | None:
-    """Backwards, the end that takes the first element too is -1: the place before it."""
-    decided = active().proves(dim >= 0) or active().proves(dim < 0)
-    if step > 0 or dim.constant is not None or decided:
-        return _bound(dim, size)
-    is_negative = maximum(Dim.of(0), minimum(Dim.of(1), -dim))
-    return maximum(Dim.of(-1), dim + size * is_negative)
-
-
-def _bound(dim: Dim, size: Dim) -> int | Dim | None:
-    return dim.constant if dim.constant is not None else signed_position(dim, size)
+    if step > 0 or dim == -1 or active().proves(dim >= 0):
+        return dim
+    position = signed_position(dim, size)
+    return position if active().proves(position >= 0) else maximum(Dim.of(0), position)
 
 
 @entry("CenterCropPad")
