@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
 from tests.unit.frontend.onnx.models import model, node, tensor, value
 
 import anyshape as ash
@@ -78,6 +80,50 @@ def test_resizes_by_any_factor(mode: str, factor: float, coordinates: str) -> No
         [scales],
     )
     compare(made, *({"x": random(*shape)} for shape in ((1, 1, 10, 5), (2, 1, 7, 20))))
+
+
+INTEGERS = [np.uint8, np.int8, np.int32]
+
+
+def integers(dtype: Any, *shape: int) -> Any:
+    least = 0 if dtype is np.uint8 else -100
+    return RNG.integers(least, 100, shape).astype(dtype)
+
+
+def resize_of_integers(dtype: Any, factor: float, **attributes: Any) -> Any:
+    number = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    return model(
+        [node("Resize", ["x", "", "scales"], ["y"], **attributes)],
+        [value("x", ["n", 1, "h", "w"], number)],
+        [value("y", None, number)],
+        [tensor("scales", np.array([1, 1, factor, factor], np.float32))],
+    )
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("factor", [0.25, 2.0])
+def test_integers_between_others_are_means_without_their_fractions(
+    dtype: Any, factor: float
+) -> None:
+    made = resize_of_integers(dtype, factor, mode="linear")
+    compare(made, *({"x": integers(dtype, *shape)} for shape in ((1, 1, 10, 5), (2, 1, 7, 20))))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_integers_that_are_resized_without_aliasing_are_rounded(
+    dtype: Any, factor: float, mode: str
+) -> None:
+    """onnxruntime overflows in 8 bits; the standard's reference does not."""
+    made = resize_of_integers(dtype, factor, mode=mode, antialias=1)
+    session = ash.InferenceSession(made)
+    for shape in ((1, 1, 8, 9), (2, 1, 6, 10)):
+        x = integers(dtype, *shape)
+        (wanted,) = ReferenceEvaluator(made).run(None, {"x": x})
+        (found,) = session.run(None, {"x": x})
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize(

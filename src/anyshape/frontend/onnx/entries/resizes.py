@@ -25,13 +25,14 @@ from anyshape.frontend.builder.elementwise import (
     maximum,
     where,
 )
+from anyshape.frontend.builder.elementwise import round as rounded
 from anyshape.frontend.builder.movement import broadcast_to, expand_dims
 from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.onnx.calls import Call, entry
 from anyshape.frontend.onnx.numbers import array_in, integers_of, sizes_of
-from anyshape.ir.types import f32, i64
+from anyshape.ir.types import f32, f64, i64
 from anyshape.sym import Dim
 
 Floor = Callable[[Tensor], Tensor]
@@ -222,16 +223,29 @@ def _constant_factor(axis: Axis) -> float:
 
 def _resized(x: Tensor, axes: Sequence[Axis], ways: Ways) -> Tensor:
     read = partial(_nearest if ways.mode == "nearest" else _smooth, ways=ways)
-    found = x if ways.mode == "nearest" else widened(x)
+    found = x if ways.mode == "nearest" else _mixable(x)
     for axis in axes:
         unchanged = axis.count == axis.extent and axis.factor in (None, 1.0)
         if not unchanged or axis.begin is not None:
             active().require(axis.extent >= 1, "there is nothing to read along a resized axis")
             found = read(found, axis)
     if not x.dtype.is_float and ways.mode != "nearest":
-        found = clip(found, *_range(x))
+        found = clip(_whole(found, ways), *_range(x))
     found = cast_to(found, x.dtype)
     return _outside(found, axes, ways) if ways.coordinates == "tf_crop_and_resize" else found
+
+
+def _mixable(x: Tensor) -> Tensor:
+    """Elements of which fractions can be summed: integers as floats that have all of them."""
+    if x.dtype.is_float:
+        return widened(x)
+    return cast_to(x, f64 if x.dtype.bits > 16 else f32)
+
+
+def _whole(x: Tensor, ways: Ways) -> Tensor:
+    """Of integers: plain linear interpolation cuts fractions off, as onnxruntime does. All else is
+    rounded, as it is there and in the standard's reference."""
+    return x if ways.mode == "linear" and not ways.antialias else rounded(x)
 
 
 def _range(x: Tensor) -> tuple[int, int]:
