@@ -124,18 +124,21 @@ CASES = {
 }  # fmt: skip
 
 
-def _biased(shape: tuple[int, ...]) -> Any:
+def _biased(shape: tuple[int, ...], draw: int) -> Any:
+    del draw
     return np.full(shape, 0.1)
 
 
-def _normal(shape: tuple[int, ...]) -> Any:
-    return np.random.default_rng(sum(shape)).standard_normal(shape)
+def _normal(shape: tuple[int, ...], draw: int) -> Any:
+    return np.random.default_rng((sum(shape), draw)).standard_normal(shape)
 
 
-def _alternating(shape: tuple[int, ...]) -> Any:
+def _alternating(shape: tuple[int, ...], draw: int) -> Any:
+    del draw
     return np.resize([1.1, -1.0, 0.3], shape) * np.linspace(1, 2, shape[0] or 1).reshape(
         -1, *(1,) * (len(shape) - 1)
     )
 
 
 INPUTS = {"biased": _biased, "normal": _normal, "alternating": _alternating}
+"""Of a shape, and the number of a draw, which only the random one has several of."""

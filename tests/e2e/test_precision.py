@@ -6,10 +6,13 @@
 NumPy adds up one term after the other along axes that are not the last, and 16-bit floats in 16
 bits; torch does neither. The bound is whichever error is larger, and a unit for each sum. It is
 torch's for 16-bit floats, and a few units for long sums along any axis, whatever the peers do.
+
+One random sum says nothing about an engine: its error is a matter of luck, and a fifth of another
+one's as often as five times as much. Cases of few results take the largest error of several draws.
 """
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -20,6 +23,7 @@ from tests.e2e.precision_cases import CASES, INPUTS, jitted
 import anyshape as ash
 
 SLACK = 1.5
+FEW_RESULTS, DRAWS = 32, 12
 NUMPY: dict[str, Any] = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
 }  # fmt: skip
@@ -41,18 +45,36 @@ def unit_of(exact: Any, arrays: list[Any], dtype: str) -> float:
 
 @pytest.mark.parametrize(("name", "dtype", "kind"), TABLE)
 def test_no_worse_than_the_peers(name: str, dtype: str, kind: str) -> None:
+    torch.set_num_threads(1)  # with more, it sums in as many parts, and another error is its own
+    first = errors_of(name, dtype, kind, draw=0)
+    several = kind == "normal" and first.results <= FEW_RESULTS
+    others = range(1, DRAWS if several else 1)
+    draws = [first, *(errors_of(name, dtype, kind, draw) for draw in others)]
+    ours, peers, unit = (max(each) for each in list(zip(*draws, strict=True))[1:])
+    print(f"{name:28}{dtype:6}{kind:12}", f"{ours:.1e} {peers:.1e}")
+    assert ours <= SLACK * peers + CASES[name].sums * unit
+
+
+class Errors(NamedTuple):
+    """Of one draw: `peers` is the larger of theirs."""
+
+    results: int
+    ours: float
+    peers: float
+    unit: float
+
+
+def errors_of(name: str, dtype: str, kind: str, draw: int) -> Errors:
     case = CASES[name]
-    arrays = [INPUTS[kind](shape).astype(NUMPY[dtype]) for shape in case.shapes]
+    arrays = [INPUTS[kind](shape, draw).astype(NUMPY[dtype]) for shape in case.shapes]
     wide = [array.astype(np.longdouble) for array in arrays]
     exact = case.numpy(*wide)
-    torch.set_num_threads(1)  # with more, it sums in as many parts, and another error is its own
     tensors = [torch.tensor(array.astype(np.float64)).to(TORCH[dtype]) for array in arrays]
     peers = [error(case.torch(*tensors).to(torch.float64).numpy(), exact)]
     if EPSILON[dtype] < EPSILON["f16"]:
         peers.append(error(case.numpy(*arrays), exact))
     ours = error(compiled(name, dtype)(*arrays), exact)
-    print(f"{name:28}{dtype:6}{kind:12}", *(f"{x:.1e}" for x in (ours, *peers)))
-    assert ours <= SLACK * max(peers) + case.sums * unit_of(exact, wide, dtype)
+    return Errors(np.size(exact), ours, max(peers), unit_of(exact, wide, dtype))
 
 
 LONG = {"first": (1_000_000, 2), "middle": (1, 1_000_000, 2), "last": (2, 1_000_000)}

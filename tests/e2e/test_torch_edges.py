@@ -182,6 +182,8 @@ ORDERED: dict[str, Function] = {
     "zero_divide": lambda x: x // 0.0,
     "zero_remainder": lambda x: x % 0.0,
     "zero_divided": lambda x: x / 0.0,
+    "root": lambda x: x**0.5,
+    "inverse_root": lambda x: x**-0.5,
 }
 
 

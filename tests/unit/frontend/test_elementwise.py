@@ -74,6 +74,14 @@ def test_bitwise_operators_on_bools_and_integers(op: Callable[[Any, Any], Any]) 
     check(operator.invert, operator.invert, integers(4, low=0).astype(np.uint8))
 
 
+@pytest.mark.parametrize("op", [operator.lshift, operator.rshift], ids=lambda op: op.__name__)
+def test_shifts_and_their_reflections(op: Callable[[Any, Any], Any]) -> None:
+    x, bits = integers(3, 4), integers(4, low=0, high=5)
+    check(op, op, x, bits)
+    check(lambda x: op(x, 2), lambda x: op(x, 2), x)
+    check(lambda bits: op(99, bits), lambda bits: op(99, bits), bits)
+
+
 def test_logical_functions_take_numbers() -> None:
     x, y = integers(8, low=0, high=2), integers(8, low=0, high=2, seed=1)
     for name in ("logical_and", "logical_or", "logical_xor"):

@@ -153,6 +153,18 @@ class Tensor(Traced, Methods):
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
+    def __lshift__(self, other: ArrayLike) -> Tensor:
+        return elementwise.left_shift(self, other)
+
+    def __rlshift__(self, other: ArrayLike) -> Tensor:
+        return elementwise.left_shift(other, self)
+
+    def __rshift__(self, other: ArrayLike) -> Tensor:
+        return elementwise.right_shift(self, other)
+
+    def __rrshift__(self, other: ArrayLike) -> Tensor:
+        return elementwise.right_shift(other, self)
+
     def __invert__(self) -> Tensor:
         return elementwise.bitwise_not(self)
 

@@ -11,12 +11,12 @@ from anyshape.frontend.aten.value_checks import check_divisor
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder.compound import relu
 from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to
-from anyshape.frontend.builder.functions import FUNCTIONS, expm1, log
+from anyshape.frontend.builder.functions import FUNCTIONS, expm1, log, rsqrt, sqrt
 from anyshape.frontend.builder.movement import broadcast_to
 from anyshape.frontend.builder.quotients import fmod, trunc, trunc_divide
 from anyshape.frontend.builder.source import full_like
 from anyshape.frontend.builder.tensor import Tensor
-from anyshape.ir.types import bool_, f32, u8
+from anyshape.ir.types import bool_, f16, f32, u8
 
 Function = Callable[..., Tensor]
 
@@ -169,6 +169,10 @@ def _power(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
     if isinstance(y, (int, float)) and y in (2, 3):  # as torch does it
         base = call.operand(x)
         return ew.square(base) if y == 2 else ew.square(base) * base
+    if isinstance(y, float) and abs(y) == 0.5 and call.dtype != f16:
+        # As torch does it, but for f16: a root of -inf is NaN, a power is infinite.
+        base = call.operand(x)
+        return sqrt(base) if y > 0 else rsqrt(base)
     if not call.dtype.is_float:
         if not isinstance(y, int) or y < 0 or isinstance(x, (int, float)):
             raise NoEntryError
