@@ -61,7 +61,7 @@ MaxShapes = Annotated[
 ]
 Threads = Annotated[int, typer.Option(help="the most that a call may use; 0: all")]
 AsJson = Annotated[bool, typer.Option("--json", help="for programs to read")]
-Seed = Annotated[int, typer.Option(help="of random inputs")]
+Seed = Annotated[int, typer.Option(help="of random inputs", min=0)]
 Trust = Annotated[
     bool, typer.Option(TRUST, help="read a .pt2 file, which may run any code of its maker's")
 ]
@@ -126,7 +126,8 @@ def run(
     if trace:
         made.executable.trace(trace, *arrays)
     if output:
-        np.savez(output, *results)
+        with open(output, "wb") as file:  # a path would be given another ending
+            np.savez(file, *results)
     rows = [
         {"result": number, "type": str(array.dtype), "shape": list(array.shape), **_values(array)}
         for number, array in enumerate(results)

@@ -120,6 +120,13 @@ def test_run(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "layer at batch=7" in capsys.readouterr().out
 
 
+def test_results_are_written_where_they_were_asked_for(model: str, tmp_path: Path) -> None:
+    """NumPy itself adds an ending to a path that has another one."""
+    assert main(["run", model, "--bind", "batch=2", "-o", str(tmp_path / "results.data")]) == 0
+    assert [path.name for path in tmp_path.glob("results*")] == ["results.data"]
+    assert np.load(tmp_path / "results.data")["arr_0"].shape == (2, 3)
+
+
 def test_compile_and_what_is_compiled(
     model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -208,6 +215,7 @@ def test_doctor_tells_threads_and_memory(
         (["run", "MODEL", "--bind", "batch"], 1, "sizes by axis"),
         (["run", "MODEL", "--shapes", "x:1x2x3"], 1, "2 sizes for x"),
         (["run", "MODEL", "--input", "missing.npz"], 1, "missing.npz"),
+        (["run", "MODEL", "--seed", "-1"], 2, "greater than or equal to 0"),
     ],
 )
 def test_mistakes_are_messages(
@@ -241,6 +249,7 @@ def test_mistakes_are_messages(
         ("run MODEL --input x=FOLDER/objects.npy", "holds no arrays that can be read"),
         ("run MODEL --input FOLDER/missing.npz", "No such file or directory: 'FOLDER/missing.npz'"),
         ("run MODEL -o FOLDER/missing/out.npz", "No such file or directory: 'FOLDER/missing/out.n"),
+        ("run MODEL -o FOLDER/folder.ash", "Is a directory: 'FOLDER/folder.ash'"),
         ("run FOLDER/missing.ash", "No such file or directory: 'FOLDER/missing.ash'"),
         ("run FOLDER/folder.ash", "Is a directory: 'FOLDER/folder.ash'"),
         ("run FOLDER/text.pt2 --trust", "text.pt2 is no exported program: "),
