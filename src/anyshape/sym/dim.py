@@ -188,8 +188,9 @@ class Dim:
             return True
         if isinstance(other, int):
             return self.constant == other
-        # Dims are interned; whatever else it is (a tensor) has an answer of its own.
-        return False if isinstance(other, Dim) else NotImplemented
+        # Dims are interned; whatever else it is (a tensor) has an answer of its own. Tables of dims
+        # may still ask when the interpreter ends and `Dim` is no class any more.
+        return False if other.__class__ is Dim else NotImplemented
 
     def __hash__(self) -> int:
         return object.__hash__(self) if self.constant is None else hash(self.constant)

@@ -219,3 +219,11 @@ def test_who_states_the_same_shares_what_was_decided() -> None:
     assert second.decider(question.symbols).steps(question) > 0  # without having been asked
     other = prover(["n: 1..65", *known[1:]])
     assert other.decider(question.symbols) is not first.decider(question.symbols)
+
+
+def test_what_follows_from_less_follows_from_more() -> None:
+    """Products with a factor that is at least 1 make more rows than may be eliminated."""
+    known = ["batch: 1..512", "even: 0..512", "batch*even == 2*even*(batch//2)", "1 <= even"]
+    question = parse_predicate("batch//4 <= batch//2")
+    for count in range(len(known) + 1):
+        assert prover(known[:count]).proves(question) is Answer.TRUE

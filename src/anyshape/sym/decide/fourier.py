@@ -21,6 +21,10 @@ _MAX_ROWS = 240
 _MAX_PAIRS = 160
 
 
+class TooManyRows(Exception):  # noqa: N818 - an answer: fewer rows may have one
+    """Eliminating any unknown would make more rows than there may be."""
+
+
 class _Infeasible(Exception):  # noqa: N818 - the outcome that is looked for
     pass
 
@@ -62,8 +66,8 @@ class _Tableau:
             return None
         return min(costs, key=lambda unknown: (costs[unknown], unknown))
 
-    def eliminate(self, unknown: int) -> bool:
-        """Removes an unknown; False when that would make too many rows."""
+    def eliminate(self, unknown: int) -> None:
+        """Removes an unknown. Raises TooManyRows when that would make too many."""
         lower: list[tuple[dict[int, int], int]] = []
         upper: list[tuple[dict[int, int], int]] = []
         kept: dict[Row, int] = {}
@@ -75,12 +79,13 @@ class _Tableau:
             else:
                 kept[row] = constant
         if len(lower) * len(upper) > _MAX_PAIRS:
-            return False
+            raise TooManyRows
         self.rows = kept
         for low in lower:
             for high in upper:
                 self.add(*_combined(low, high, unknown))
-        return len(self.rows) <= _MAX_ROWS
+        if len(self.rows) > _MAX_ROWS:
+            raise TooManyRows
 
 
 def _combined(
@@ -97,7 +102,7 @@ def _combined(
 
 
 def infeasible(nonnegative: Iterable[Dim], effort: Effort | None = None) -> bool:
-    """Whether it is certain that no integers make all of these dims >= 0."""
+    """Whether it is certain that no integers make all of these dims >= 0. May raise TooManyRows."""
     unknowns: dict[Monomial, int] = {}
     tableau = _Tableau(effort or Effort())
     try:
@@ -105,8 +110,7 @@ def infeasible(nonnegative: Iterable[Dim], effort: Effort | None = None) -> bool
             row = {unknowns.setdefault(m, len(unknowns)): c for m, c in dim.terms if m}
             tableau.add(row, dim.coefficient(()))
         while (unknown := tableau.cheapest()) is not None:
-            if not tableau.eliminate(unknown):
-                return False
+            tableau.eliminate(unknown)
     except _Infeasible:
         return True
     return False

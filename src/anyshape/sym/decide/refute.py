@@ -8,12 +8,14 @@ of an alternative is. Both the number of rows and the number of cases are limite
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from anyshape.sym.decide.define import Split, compounds, definition
 from anyshape.sym.decide.effort import Effort
 from anyshape.sym.decide.equalities import Contradiction
-from anyshape.sym.decide.fourier import infeasible
+from anyshape.sym.decide.fourier import TooManyRows, infeasible
 from anyshape.sym.decide.products import bound_rows, product_rows
 from anyshape.sym.decide.system import System
 from anyshape.sym.dim import Dim
@@ -60,7 +62,7 @@ def _case_refuted(
             system.add(predicate)
         budget.cases -= 1
         view = _view(system, focus)
-        if infeasible(view.all_rows(system), budget.effort):
+        if _has_no_solution(view, system, budget.effort):
             return True
     except Contradiction:
         return True
@@ -105,14 +107,22 @@ class _View:
                 for consequence in meaning.nonnegative:
                     self.take(system.reduce(consequence), system)
 
-    def all_rows(self, system: System) -> list[Dim]:
-        """The rows with products and ranges."""
-        rows = list(self.rows)
-        rows += product_rows(rows, system.interval)
-        monomials = {monomial: None for row in rows for monomial, _ in row.terms if monomial}
-        for monomial in monomials:
-            rows += bound_rows(Dim.of_terms({monomial: 1}), system.interval)
-        return rows
+
+def _has_no_solution(view: _View, system: System, effort: Effort) -> bool:
+    """With products of rows, and without them if these are too many: knowing more never hides what
+    follows from less."""
+    rows = list(view.rows)
+    products = product_rows(rows, system.interval)
+    for known in ([*rows, *products], rows) if products else (rows,):
+        with suppress(TooManyRows):
+            return infeasible(_with_ranges(known, system), effort)
+    return False
+
+
+def _with_ranges(rows: Sequence[Dim], system: System) -> list[Dim]:
+    monomials = {monomial: None for row in rows for monomial, _ in row.terms if monomial}
+    dims = (Dim.of_terms({monomial: 1}) for monomial in monomials)
+    return [*rows, *(row for dim in dims for row in bound_rows(dim, system.interval))]
 
 
 def _view(system: System, focus: frozenset[Symbol]) -> _View:
