@@ -7,7 +7,7 @@ as many elements as the largest has, and what is behind the end of a smaller one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,10 +54,22 @@ def _aligned(x: Tensor, axis: int, rank: int) -> Tensor:
     return reshape(x, (x.shape[0], *ones, *x.shape[1:]))
 
 
+def _of_whole_axes(
+    x: Tensor, counts: Sequence[Dim], reduced: Callable[..., Tensor]
+) -> tuple[Tensor, Mapping[int, Dim]]:
+    """With the axes reduced of which the only window is all of it, and how many windows the others
+    have. Reduced together they are one kernel, which works in any order of axes."""
+    axes = dict(enumerate(counts, x.ndim - len(counts)))
+    whole = tuple(axis for axis, count in axes.items() if count == 1)
+    others = {axis: count for axis, count in axes.items() if axis not in whole}
+    return reduced(x, whole, keepdims=True) if whole else x, others
+
+
 def adaptive_avg_pool(x: Tensor, counts: Sequence[Dim]) -> Tensor:
-    """The mean of each window over the last axes, one axis after the other."""
-    found = widened(x)
-    for axis, count in enumerate(counts, x.ndim - len(counts)):
+    """The mean of each window over the last axes: of whole axes at once, then along one after the
+    other."""
+    found, others = _of_whole_axes(widened(x), counts, red.mean)
+    for axis, count in others.items():
         windows = _windows(found, axis, count)
         inside = windows.x
         if windows.outside is not None:
@@ -70,7 +82,8 @@ def adaptive_avg_pool(x: Tensor, counts: Sequence[Dim]) -> Tensor:
 
 def adaptive_max_pool(x: Tensor, counts: Sequence[Dim]) -> Tensor:
     """The greatest element of each window over the last axes."""
-    for axis, count in enumerate(counts, x.ndim - len(counts)):
+    x, others = _of_whole_axes(x, counts, red.max)
+    for axis, count in others.items():
         windows = _windows(x, axis, count)
         inside = windows.x
         if windows.outside is not None:
