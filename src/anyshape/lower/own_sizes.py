@@ -13,6 +13,7 @@ from anyshape.ir.node import Region
 from anyshape.ir.substitute import substitute_region
 from anyshape.ir.types import TensorType
 from anyshape.lower.base_sizes import with_base_sizes
+from anyshape.lower.broadcast_sizes import with_broadcast_sizes
 from anyshape.lower.concat_sizes import lengths_of_slices, with_sizes_of_concats
 from anyshape.lower.parts import sizes_of_parts, with_sizes_of_parts
 from anyshape.lower.quotient_sizes import with_quotient_sizes
@@ -32,6 +33,7 @@ class Renamed:
 
 def in_own_sizes(region: Region, facts: Facts) -> Renamed:
     """The region under names of its own. `facts` hold around it."""
+    region, facts, broadcasts = with_broadcast_sizes(region, facts)
     region, facts, quotients = with_quotient_sizes(region, facts)
     region, facts, bases = with_base_sizes(region, facts)
     own_sizes = sizes_of_parts(region)
@@ -51,9 +53,10 @@ def in_own_sizes(region: Region, facts: Facts) -> Renamed:
     known = _renamed(facts, names)
     own_axes = tuple(Axis(str(names[symbol])) for symbol in own_sizes if symbol in names)
     known = replace(known, axes=(*known.axes, *own_axes))
-    own_dims = (own_sizes.get(symbol, Dim.of(symbol)) for symbol in symbols)
-    dims = tuple(dim.substitute(bases).substitute(quotients) for dim in own_dims)
-    return Renamed(substitute_region(region, names), known, sizes, dims)
+    own_dims = [own_sizes.get(symbol, Dim.of(symbol)) for symbol in symbols]
+    for named in (bases, quotients, broadcasts):  # the last first
+        own_dims = [dim.substitute(named) for dim in own_dims]
+    return Renamed(substitute_region(region, names), known, sizes, tuple(own_dims))
 
 
 def size_symbols(region: Region) -> list[Symbol]:

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from anyshape.ir.node import Node, Region
+from anyshape.ir.node import Region
 from anyshape.ir.substitute import map_region
 from anyshape.lower.base_sizes import Bases, largest_number, rounded
+from anyshape.lower.region_dims import dims_of, late_symbols, mapped_predicate
 from anyshape.sym import Answer, Axis, Dim, Facts, Predicate, Prover, Symbol
 from anyshape.sym.factor import Factor, FloorDiv
 from anyshape.sym.rebuild import map_factors, with_args
@@ -35,7 +36,8 @@ def with_quotient_sizes(region: Region, facts: Facts) -> tuple[Region, Facts, Ba
         return region, facts, {}
     about = facts.within(region.symbols)
     stated = tuple(fact.predicate for fact in (*about.facts, *region.facts.facts))
-    ranges = _ranges(about.axes, stated)
+    axes = tuple(about.axis(symbol) for symbol in bases)  # a symbol that is no axis has one too
+    ranges = _ranges((*about.axes, *axes), stated)
     bases = {s: base for s, base in bases.items() if _is_enough(s, base, ranges, stated)}
     if not bases:
         return region, facts, {}
@@ -43,19 +45,22 @@ def with_quotient_sizes(region: Region, facts: Facts) -> tuple[Region, Facts, Ba
     change = _change(bases, symbols)
     counted = map_region(region, change)
     numbers = largest_number(counted)
-    axes = (_axis(ranges[s], symbols[s], base, numbers) for s, base in bases.items())
+    counted_axes = (_axis(ranges[s], symbols[s], base, numbers) for s, base in bases.items())
     others = (axis for axis in about.axes if axis.symbol not in bases)
-    known = (replace(fact, predicate=_mapped(fact.predicate, change)) for fact in about.facts)
-    left = (fact for fact in known if fact.predicate.symbols.isdisjoint(bases))
+    left = (
+        replace(fact, predicate=mapped_predicate(fact.predicate, change))
+        for fact in about.facts
+        if _is_left(fact.predicate, bases, ranges)
+    )
     values = {symbols[s]: (Dim.of(s) + base[0]) // base[1] for s, base in bases.items()}
-    return counted, Facts((*axes, *others), tuple(left)), values
+    return counted, Facts((*counted_axes, *others), tuple(left)), values
 
 
 def _bases(region: Region) -> dict[Symbol, Quotient]:
     """By symbol, the quotient that all others are quotients of, if it occurs in nothing else."""
     met: dict[Symbol, dict[Quotient, None]] = {}
-    plain = {symbol for node in region.nodes() for symbol in _late_symbols(node)}
-    for dim in _dims(region):
+    plain = set(late_symbols(region))
+    for dim in dims_of(region):
         for symbol, quotient in _occurrences(dim):
             if quotient is None:
                 plain.add(symbol)
@@ -67,25 +72,6 @@ def _bases(region: Region) -> dict[Symbol, Quotient]:
         if symbol not in plain and all(_is_counted_from(base, other) for other in quotients):
             found[symbol] = base
     return found
-
-
-def _late_symbols(node: Node) -> Iterator[Symbol]:
-    for late in node.late:
-        yield late.symbol
-        yield from late.upper.symbols if late.upper is not None else ()
-
-
-def _dims(region: Region) -> dict[Dim, None]:
-    """All dims of a region that have symbols, at any depth."""
-    dims: dict[Dim, None] = {}
-
-    def look(dim: Dim) -> Dim:
-        if dim.symbols:
-            dims[dim] = None
-        return dim
-
-    map_region(region, look)
-    return dims
 
 
 def _occurrences(dim: Dim) -> Iterator[tuple[Symbol, Quotient | None]]:
@@ -147,6 +133,16 @@ def _is_of_quotients(symbol: Symbol, base: Quotient, predicate: Predicate) -> bo
     return all(quotient and _is_counted_from(base, quotient) for quotient in quotients)
 
 
+def _is_left(
+    predicate: Predicate, bases: dict[Symbol, Quotient], ranges: dict[Symbol, Axis]
+) -> bool:
+    """Whether a fact says something of quotients that their ranges do not say."""
+    replaced = predicate.symbols & bases.keys()
+    if replaced == predicate.symbols and _is_of_ranges(predicate, ranges):
+        return False
+    return all(_is_of_quotients(symbol, bases[symbol], predicate) for symbol in replaced)
+
+
 def _is_of_ranges(predicate: Predicate, ranges: dict[Symbol, Axis]) -> bool:
     """Whether a fact says no more than ranges do."""
     axes = tuple(ranges[symbol] for symbol in predicate.symbols if symbol in ranges)
@@ -175,11 +171,6 @@ def _change(bases: dict[Symbol, Quotient], symbols: dict[Symbol, Symbol]) -> Cal
         return dim if dim.symbols.isdisjoint(bases) else map_factors(dim, replaced)
 
     return change
-
-
-def _mapped(predicate: Predicate, change: Callable[[Dim], Dim]) -> Predicate:
-    first, second = predicate.sides
-    return type(predicate)(change(first), change(second))
 
 
 def _axis(axis: Axis, symbol: Symbol, base: Quotient, numbers: int) -> Axis:

@@ -7,7 +7,9 @@ import pytest
 from tests.unit.lower.lowering import kernels_of
 
 import anyshape as ash
-from anyshape.sym import Answer, Prover
+from anyshape.lower.own_sizes import in_own_sizes
+from anyshape.passes import PASSES, run_passes
+from anyshape.sym import Answer, Fact, Facts, Origin, Prover
 from anyshape.sym.text import parse_predicate
 
 
@@ -65,3 +67,18 @@ def test_results_are_right(axis: dict[str, int]) -> None:
             expected = np.exp(np.tanh(expected)[::2])
         (result,) = compiled(x)
         np.testing.assert_allclose(result, expected, rtol=2e-6)
+
+
+def test_facts_about_other_quotients_are_left_out() -> None:
+    """`0 <= (n + 3)//4` says nothing of `(n + 15)//16`, and cannot be said of it either."""
+
+    @ash.jit
+    def function(x: ash.f32["(n + 15)//16"]):
+        return ash.tanh(x)
+
+    nodes = run_passes(function.graph, PASSES).graph.nodes()
+    region = next(node.regions[0] for node in nodes if node.regions)
+    fact = Fact(parse_predicate("0 <= (n + 3)//4"), Origin.USER)
+    own = in_own_sizes(region, Facts((), (fact,)))
+    assert [str(type_) for type_ in own.region.params] == ["f32[n0]"]
+    assert own.facts.facts == ()
