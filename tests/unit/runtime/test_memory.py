@@ -52,6 +52,22 @@ def test_an_arena_shrinks_when_demand_falls():
     assert arena(program) >= large
 
 
+def test_an_arena_grows_by_huge_pages_once_it_is_large():
+    """Sizes that grow a little from call to call then ask the system for nothing."""
+    program = chain_program(threads=1)
+    run(program, 1)
+    assert 0 < arena(program) < 2 * MIB
+    sizes = set[int]()
+    for rows in range(40, 240):
+        run(program, rows)
+        assert arena(program) >= program.specialize([rows, 1024]).memory.arena
+        sizes.add(arena(program))
+    large = {size for size in sizes if size >= 2 * MIB}
+    assert large
+    assert all(size % (2 * MIB) == 0 for size in large)
+    assert len(large) <= max(large) // (2 * MIB)
+
+
 def test_an_arena_that_is_needed_now_and_then_is_kept():
     program = chain_program(threads=1)
     large = program.specialize([1024, 1024]).memory.arena

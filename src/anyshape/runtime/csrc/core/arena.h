@@ -4,6 +4,7 @@
 // One reservation of address space, several times what was asked for first: memory is committed at
 // its end as demand grows, so that addresses stay and pages that are there are used again. Demand
 // beyond the reservation moves the pages, without a copy, to one that is several times larger.
+// All but small arenas are made of huge pages, as far as the system agrees.
 // When the runs of two windows have left the end unused, it goes back to the system. Steady
 // shapes, and random ones whose largest come now and then, never get there.
 //
@@ -42,7 +43,9 @@ class Arena {
 
    private:
     void grow(std::size_t bytes);
+    void grow_to(std::size_t wanted);
     void move_to(std::size_t reserved);
+    void drop_small_pages() noexcept;
     void end_window() noexcept;
 
     std::byte* data_ = nullptr;
