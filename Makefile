@@ -88,8 +88,8 @@ docs: $(VENV)/.docs-deps  ## the site, build/docs/index.html: searchable, needs 
 SANITIZED_TESTS := $(addprefix tests/unit/, runtime/test_threads.py runtime/test_threads_limits.py \
   runtime/test_specializations.py runtime/test_memory.py runtime/test_kernels_in_threads.py \
   execute/test_result_cache.py execute/test_background.py execute/test_course.py \
-  execute/test_course_caches.py execute/test_course_faults.py execute/test_economy.py \
-  execute/test_pipelined.py)
+  execute/test_course_caches.py execute/test_course_faults.py execute/test_course_threads.py \
+  execute/test_economy.py execute/test_pipelined.py)
 
 sanitize: $(VENV)/.test-deps  ## damaged object code, and threads under load, with ASan and TSan
 	$(PY) -m tests.native.make_objects build/sanitize/objects

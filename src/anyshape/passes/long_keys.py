@@ -7,7 +7,8 @@ one task, whatever its length. Such kernels get a second form:
     attention(q, k, v)   found = part_attention(q, k, v)     a task for each part and batch
                          staged(attention(q, k, v), …)       parts by their best scores
 
-Where keys are few or queries many there are no parts, as in `long_tasks.py`.
+Where keys are few or queries many there are no parts, as in `long_tasks.py`. As far as keys decide
+it, their number is even: of five parts one of two threads would have three.
 """
 
 from __future__ import annotations
@@ -56,6 +57,5 @@ def parts_of_keys(kernel: KernelOfLoop, scope: FactScope) -> Parts | Refusal:
         return Refusal("its heads do not lie beside each other")
     wanted = 1 + (TASKS - 1) // maximum(1, q[0] * ceildiv(k[1], HEADS))
     is_few = minimum(1, maximum(0, QUERIES + 1 - q[2]))
-    is_long = minimum(1, k[2] // (2 * KEYS))
-    number = minimum(wanted, k[2] // KEYS) * is_few * is_long
+    number = minimum(wanted, k[2] // (2 * KEYS) * 2) * is_few
     return Parts(number, ceildiv(k[2], maximum(1, number)))

@@ -151,7 +151,7 @@ class Specialization:
 
     @property
     def worth_a_team(self) -> bool:
-        """Whether a run calls the team of threads."""
+        """Whether a run calls the team of threads; in a course those before it count, too."""
         return self._native.worth_a_team
 
     @property

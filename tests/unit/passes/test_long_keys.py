@@ -83,6 +83,14 @@ def test_only_heads_beside_each_other_are_walked_together() -> None:
     assert "part_attention" not in _passed("keys, 1, 3", (1, 2, 0, 3), causal=True)
 
 
+@pytest.mark.parametrize(
+    ("keys", "parts"), [(511, 0), (512, 2), (1279, 4), (1280, 4), (1791, 6), (99_999, 32)]
+)
+def test_two_threads_have_equally_many_parts(cached: Executable, keys: int, parts: int) -> None:
+    first, *_ = cached.specialize(batch=1, new=1, keys=keys).steps
+    assert first.cost.tasks == parts
+
+
 def _passed(shape: str, order: tuple[int, ...], causal: bool = False) -> str:
     past = ash.f32[(*(int(s) if s.isdigit() else s for s in shape.split(", ")), 8)]
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "core/available_memory.h"
@@ -14,6 +15,8 @@ using Frame = CourseContext::Frame;
 
 // Programs that take longer look for interrupts themselves.
 constexpr std::int64_t long_program = 1'000'000'000;  // picoseconds
+
+constexpr std::int64_t most_shared = std::numeric_limits<std::int64_t>::max();
 
 bool truth_of(const Value& value) { return *value.data != std::byte{0}; }
 
@@ -120,7 +123,9 @@ class Walker {
         run.require_memory_within(limits_.memory_limit, held, CourseMemory::bytes_there(step));
         try {
             memory_.place_outputs(step);
-            run.execute(stop_for(*run.specialization()));
+            const Specialization& specialization = *run.specialization();
+            run.execute(stop_for(specialization), shared_);
+            shared_ += std::min(specialization.shared_cost, most_shared - shared_);
         } catch (const std::bad_alloc&) {
             run.throw_lack_of_memory(held);
         }
@@ -346,6 +351,7 @@ class Walker {
     CourseContext& context_;
     CourseMemory& memory_;
     const CourseLimits& limits_;
+    std::int64_t shared_ = 0;  // picoseconds that programs had to share so far
 };
 
 }  // namespace

@@ -302,6 +302,7 @@ class Assembly {
             std::max(division_.plan.lower_bound_bytes, division_.once.lower_bound_bytes);
         result_.window = 1;
         result_.worth_a_team = division_.large->worth_a_team;
+        result_.shared_cost = division_.large->shared_cost;
         const bool known = usual_.cost != unknown_cost && division_.is_cost_known();
         result_.cost = known ? static_cast<std::int64_t>(std::min(division_.cost(), most_cost))
                              : unknown_cost;

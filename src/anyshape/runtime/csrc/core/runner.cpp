@@ -349,22 +349,31 @@ void Run::begin() {
     apply(specialization_->call_patches, context.bases, context.blocks);
 }
 
-void Run::execute(Stop* stop) {
+void Run::execute(Stop* stop, std::int64_t shared_before) {
     if (stop != nullptr) stop->check();
     begin();
     runner_.runs_.fetch_add(1, std::memory_order_relaxed);
     const IfBusy if_busy = runner_.options_.wait_for_team ? IfBusy::wait : IfBusy::go_alone;
     TaskTrace* trace = TaskTrace::of_this_thread();
     if (trace != nullptr) trace->begin(runner_.program_, specialization_->steps, runner_.threads());
-    use_team_or_go_alone(specialization_->steps, if_busy, stop, trace);
+    use_team_or_go_alone(specialization_->steps, is_worth_a_team(shared_before), if_busy, stop,
+                         trace);
     if (stop != nullptr) stop->check_at_end();
 }
 
-void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop,
-                               TaskTrace* trace) {
+// Waking the team costs once; runs that follow it find it awake. So what counts is what all of them
+// had to share so far, in loops of short iterations too.
+bool Run::is_worth_a_team(std::int64_t shared_before) const noexcept {
+    if (specialization_->worth_a_team) return true;
+    const std::int64_t own = specialization_->shared_cost;
+    return own > 0 && shared_before / 1000 >= runner_.options_.team_cost_ns - own / 1000;
+}
+
+void Run::use_team_or_go_alone(std::span<const ReadyStep> steps, bool worth_a_team,
+                               IfBusy if_busy, Stop* stop, TaskTrace* trace) {
     Walk walk(steps, context_->blocks.data(), context_->progress,
               specialization_->window, runner_.threads(), stop, trace);
-    if (runner_.threads() > 1 && specialization_->worth_a_team) {
+    if (runner_.threads() > 1 && worth_a_team) {
         walk.reset();
         const Team::Job job{
             .work = [](void* what,
@@ -389,7 +398,7 @@ void Run::execute_step(std::size_t number, Stop* stop) {
     if (stop != nullptr) stop->check();
     ReadyStep step = specialization_->steps[number];
     step.waits = {};
-    use_team_or_go_alone({&step, 1}, IfBusy::go_alone, stop);
+    use_team_or_go_alone({&step, 1}, is_worth_a_team(0), IfBusy::go_alone, stop);
     if (stop != nullptr) stop->check_at_end();
 }
 

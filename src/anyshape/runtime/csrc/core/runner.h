@@ -174,8 +174,9 @@ class Run {
     const std::byte* input(std::size_t input) const noexcept;
 
     // Throws Stopped if `stop` asked for it, at the latest when all is done. Nobody may then use
-    // the outputs.
-    void execute(Stop* stop = nullptr);
+    // the outputs. `shared_before` is what runs right before this one, of one course, had to share,
+    // in picoseconds: together they may be worth a team that none of them is worth alone.
+    void execute(Stop* stop = nullptr, std::int64_t shared_before = 0);
 
     // The same, one step at a time: begin() once, then each step in order.
     void begin();
@@ -186,8 +187,9 @@ class Run {
     friend class Runner;
     enum class IfBusy : std::uint8_t { go_alone, wait };
     void solve();
-    void use_team_or_go_alone(std::span<const ReadyStep> steps, IfBusy if_busy, Stop* stop,
-                              TaskTrace* trace = nullptr);
+    bool is_worth_a_team(std::int64_t shared_before) const noexcept;
+    void use_team_or_go_alone(std::span<const ReadyStep> steps, bool worth_a_team, IfBusy if_busy,
+                              Stop* stop, TaskTrace* trace = nullptr);
 
     Runner& runner_;
     std::unique_ptr<Context> context_;

@@ -58,6 +58,7 @@ class Specializer {
         std::ranges::fill(result_.block_image, 0);
         result_.memory = {};
         result_.cost = unknown_cost;
+        result_.shared_cost = 0;
         result_.worth_a_team = result_.brief = false;
     }
 
@@ -274,15 +275,18 @@ class Specializer {
             steps, [](const ReadyStep& step) { return step.cost == unknown_cost; });
         if (unknown) {
             result_.worth_a_team = std::ranges::any_of(steps, is_shared);
+            result_.shared_cost = result_.worth_a_team ? max_cost : 0;
             return;
         }
-        double shared = 0;
         result_.cost = 0;
         for (const ReadyStep& step : steps) {
-            result_.cost = std::min(result_.cost + std::min(step.cost, max_cost), max_cost);
-            if (is_shared(step)) shared += static_cast<double>(step.cost);
+            const std::int64_t own = std::min(step.cost, max_cost);
+            result_.cost = std::min(result_.cost + own, max_cost);
+            if (!is_shared(step)) continue;
+            result_.shared_cost = std::min(result_.shared_cost + own, max_cost);
         }
         const double team_cost = picoseconds(options_.team_cost_ns);
+        const auto shared = static_cast<double>(result_.shared_cost);
         result_.brief = static_cast<double>(result_.cost) < team_cost;
         result_.worth_a_team = shared > 0 && shared >= team_cost;
     }

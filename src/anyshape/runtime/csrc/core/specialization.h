@@ -102,8 +102,9 @@ struct Specialization {
     std::vector<Placement> placements;       // by buffer
     MemoryReport memory;
     std::int64_t cost = unknown_cost;  // of all steps; unknown if that of any step is
-    bool worth_a_team = false;
-    bool brief = false;  // known to take a few microseconds
+    std::int64_t shared_cost = 0;      // of steps that are split; the most there is if unknown
+    bool worth_a_team = false;         // of a run that nothing precedes, see Run::execute()
+    bool brief = false;                // known to take a few microseconds
     // No step starts before all steps that are so many or more before it are done.
     std::uint32_t window = 1;
     std::shared_ptr<const Economy> economy;  // null in the usual one

@@ -33,7 +33,7 @@ class Team {
     // Work for all members; called once by each that takes part. Must not throw.
     struct Job {
         void (*work)(void* what, int member) noexcept;
-        void* what;
+        void* what = nullptr;
     };
 
     // At most as many members as CPUs are allowed to this process when it is first called.
@@ -44,6 +44,10 @@ class Team {
     // chosen before. A CPU that the process may no longer use is as if it were not chosen.
     static bool take_affinity(std::span<const int> cpus);
     static std::vector<int> affinity();
+
+    // Has so many members, if they can be had, so that no run waits for them to start. One that is
+    // busy starts them by itself.
+    void prepare(int members) noexcept { try_run({.work = [](void*, int) noexcept {}}, members); }
 
     explicit Team(int most, std::chrono::nanoseconds spin = std::chrono::microseconds(50));
     ~Team();
