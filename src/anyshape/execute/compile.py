@@ -60,7 +60,7 @@ from anyshape.plan.costs import MachineCosts
 from anyshape.plan.schedule import schedule
 from anyshape.runtime import machine
 from anyshape.runtime.code import load_code
-from anyshape.runtime.options import RunOptions, most_threads, run_options
+from anyshape.runtime.options import RunOptions, allowed_threads, run_options
 from anyshape.sym.decide.decider import shared_decider
 
 EXECUTORS: Final[Mapping[ExecutorName, Capabilities]] = {
@@ -264,8 +264,7 @@ def _threads(executor: ExecutorName, options: Options, wanted: int, target: Targ
     """What is asked for, as far as executor, process, target and machine allow it."""
     if executor == "stepwise":
         return 1
-    allowed = most_threads(options), target.most_threads, machine().cpus
-    return min(filter(None, (wanted, *allowed)))
+    return min(filter(None, (allowed_threads(options, wanted), target.most_threads)))
 
 
 def _as_probe(options: Options) -> CompileGraph:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from anyshape.base.not_pickled import NotPickled
+from anyshape.base.options import options_from_environment
 from anyshape.frontend.builder.arrays import as_array, is_array
+from anyshape.runtime.options import prepare_team
 from anyshape.session.cached import cache_entry
 from anyshape.session.errors import (
     Fail,
@@ -63,6 +65,8 @@ class InferenceSession(NotPickled):
                 model = SessionModel(path_or_bytes)
             with self._profiled("session_initialization"):
                 self._infos, self._programs = self._loaded(model) or self._compiled(model)
+        if self._options.executor == "native":
+            prepare_team(options_from_environment(), self._options.intra_op_num_threads)
         self._background: ThreadPoolExecutor | None = None
 
     def _loaded(self, model: SessionModel) -> tuple[SessionInfos, Programs] | None:

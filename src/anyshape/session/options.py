@@ -89,11 +89,15 @@ class SessionOptions:
     def cached(self) -> bool:
         return self.config.get("anyshape.session_cache", "1") == "1"
 
+    @property
+    def executor(self) -> Any:
+        """A name of the user's; who compiles with it refuses what it does not know."""
+        return self.config.get("anyshape.executor", "native")
+
     def keywords(self) -> CompileKeywords:
         """What a model is compiled with."""
-        executor: Any = self.config.get("anyshape.executor", "native")
         return {
-            "executor": executor,
+            "executor": self.executor,
             "threads": self.intra_op_num_threads,
             "deterministic": self.use_deterministic_compute,
             "strict": self.config.get("anyshape.strict") == "1",

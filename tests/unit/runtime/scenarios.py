@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator, default_rng  # now: a child may find its import half done
+from tests.unit.frontend.onnx.models import model, node, value
 from tests.unit.runtime import affinity_scenarios
 from tests.unit.runtime.disk_scenarios import damaged_entries, full_disk, unreadable_folder
 from tests.unit.runtime.duration import seconds_to_test, wait_until_idle
@@ -36,6 +37,8 @@ from tests.unit.runtime.signal_scenarios import (
 from tests.watchdog import HANGS_AFTER
 
 import anyshape as ash
+from anyshape.base.options import Options
+from anyshape.runtime.options import prepare_team
 from anyshape.runtime.program import Program
 
 SECONDS = seconds_to_test(short=2, in_ci=10)
@@ -260,6 +263,32 @@ def workers_start_when_needed() -> None:
     wait_until_idle()
 
 
+def a_team_is_prepared_within_limits() -> None:
+    """Before a run, on request: as many as the run and the process may have."""
+    cpus = ash.runtime.machine().cpus
+    for options, wanted in ((Options(threads=1), 0), (Options(), 1)):
+        prepare_team(options, wanted)
+        assert workers() == 0
+    prepare_team(Options(), 0)
+    assert workers(cpus - 1) == cpus - 1
+
+
+def sessions_start_their_threads() -> None:
+    """When they are made, unless the process or their executor has none."""
+    nodes, cpus = [node("Relu", "x", "y")], ash.runtime.machine().cpus
+    content = model(nodes, [value("x", ["n"])], [value("y", ["n"])]).SerializeToString()
+    os.environ["ANYSHAPE_THREADS"] = "1"
+    ash.InferenceSession(content)
+    assert workers() == 0
+    del os.environ["ANYSHAPE_THREADS"]
+    interpreted = ash.SessionOptions()
+    interpreted.add_session_config_entry("anyshape.executor", "reference")
+    ash.InferenceSession(content, interpreted)
+    assert workers() == 0
+    ash.InferenceSession(content)
+    assert workers(cpus - 1) == cpus - 1
+
+
 def only_the_cpus_that_are_allowed() -> None:
     """With one CPU in the affinity mask there is no team."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -273,6 +302,7 @@ def only_the_cpus_that_are_allowed() -> None:
 SCENARIOS: dict[str, Callable[[], None]] = {
     scenario.__name__: scenario
     for scenario in (
+        a_team_is_prepared_within_limits,
         calls_in_handlers,
         compile_while_children_live,
         damaged_entries,
@@ -288,6 +318,7 @@ SCENARIOS: dict[str, Callable[[], None]] = {
         interrupts_of_executables,
         no_memory_for_a_worker,
         only_the_cpus_that_are_allowed,
+        sessions_start_their_threads,
         unreadable_folder,
         workers_start_when_needed,
         *affinity_scenarios.SCENARIOS,

@@ -366,8 +366,7 @@ double team_round_trip_ns(int rounds) {
     };
     const WithoutGil released;
     Team& team = Team::process();
-    const auto nothing = [](void*, int) noexcept {};
-    team.try_run({.work = nothing, .what = nullptr}, read_machine().cpus);  // starts them
+    team.prepare(read_machine().cpus);
     const auto meet = [](void* what, int) noexcept {
         Meeting& meeting = *static_cast<Meeting*>(what);
         meeting.present.fetch_add(1);

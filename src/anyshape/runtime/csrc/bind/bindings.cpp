@@ -100,6 +100,9 @@ NB_MODULE(_native, module) {
         [](const std::vector<int>& cpus) { return anyshape::Team::take_affinity(cpus); },
         nb::arg("cpus"));
     module.def("affinity", &anyshape::Team::affinity);
+    module.def(
+        "prepare_team", [](int members) { anyshape::Team::process().prepare(members); },
+        nb::arg("members"), nb::call_guard<nb::gil_scoped_release>());
     module.attr("source_identity") = ANYSHAPE_SOURCE_IDENTITY;
     module.def(
         "lacking_memory",
