@@ -8,13 +8,13 @@ them. Accesses become flat: the buffer is seen as one axis.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from anyshape.loop.ir import Buffer, Index, Statement
 from anyshape.loop.rewrite import Access, accesses, map_statement, plain_dims
 from anyshape.sym import Dim, Symbol, product
-from anyshape.sym.factor import FloorDiv
+from anyshape.sym.factor import FloorDiv, Mod
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,24 @@ def recombined(offset: Dim) -> Dim:
 
 def _rejoined(offset: Dim, quotient: FloorDiv, times: Dim) -> Dim | None:
     """`offset`, of which `times * quotient` is a term, if the remainder is there too."""
-    num, den = quotient.num, quotient.den
-    step = times // den
-    if step * den is not times:
-        return None
-    parts = step * (den * (num // den) + num % den)
-    without = offset - parts
-    return without + step * num if len(without.terms) == len(offset.terms) - 2 else None
+    for rest in _remainders(offset, quotient):
+        step = times // rest.den
+        if step * rest.den is times:
+            without = offset - step * (rest.den * (rest.num // rest.den) + rest.num % rest.den)
+            if len(without.terms) == len(offset.terms) - 2:
+                return without + step * rest.num
+    return None
+
+
+def _remainders(offset: Dim, quotient: FloorDiv) -> Iterator[Mod]:
+    """Those of divisions with this quotient. `k//64` is that of `k` by 64 and of `k//8` by 8."""
+    for monomial, _ in offset.terms:
+        for factor, _ in monomial:
+            if isinstance(factor, Mod):
+                before = quotient.den // factor.den
+                fits = before != 0 and before * factor.den is quotient.den
+                if fits and quotient.num // before is factor.num:
+                    yield factor
 
 
 def flat_buffer(buffer: Buffer) -> Buffer:

@@ -12,7 +12,8 @@ of [b, 8, 4, h, w] instead, along three axes: both reshapes then split and merge
 memory allows, so that rows are walked as before.
 
 It is done where reshapes lead from a shape to rows and back, through elementwise ops and
-reductions, where the rows' own shape has no such axes, and where positions are not known to be few.
+reductions, and where the rows' own shape has no such axes. Few positions make short rows, of which
+tasks take several (`families/row/blocks.py`).
 """
 
 from __future__ import annotations
@@ -35,12 +36,8 @@ from anyshape.ops.reduce import ReduceAttrs
 from anyshape.passes.axis_runs import ONE, Run, axis_runs, reshaped, shape_before
 from anyshape.passes.infra import PassContext
 from anyshape.passes.native_forms import has_code
-from anyshape.sym import Dim, product
+from anyshape.sym import Dim
 from anyshape.sym.division import exact_quotient
-
-SHORTEST = 256
-"""Elements of a row for which one number behind the rows stands. With 64 or less two kernels are
-quicker, as each loop is over few elements then; sizes that are not known are taken to be enough."""
 
 
 @dataclass(frozen=True)
@@ -117,15 +114,9 @@ def _split(whole: Shape, place: InRows) -> Split | None:
             return None
         for axis, piece in zip(after, pieces, strict=True):
             parts[axis] = piece
-    inner = [product(parts[axis][1:]) for axis in place.space.axes if len(parts[axis]) > 1]
-    is_finer = bool(inner) and not any(map(_is_short, inner))
+    is_finer = any(len(parts[axis]) > 1 for axis in place.space.axes)
     several = {size for piece in parts for size in piece} - {ONE} != set(whole) - {ONE}
     return Split(place.space.shape, tuple(parts)) if is_finer and several else None
-
-
-def _is_short(inner: Dim) -> bool:
-    """Whether loops over rows of axes would end before vectors are full, as far as is known."""
-    return inner.constant is not None and inner.constant < SHORTEST
 
 
 def _common(coarse: Sequence[Dim], sizes: Sequence[Dim]) -> list[Shape] | None:

@@ -10,14 +10,17 @@ from anyshape.families.body import LOOPS, Body
 from anyshape.families.family import Family, Job, Lowered, kernel_of_loops
 from anyshape.families.followers import not_elementwise
 from anyshape.families.map.loops import map_work
-from anyshape.families.row.loops import kept_indices, row_work
+from anyshape.families.row.blocks import are_short, blocks_of_rows, efforts, may_be_blocks
+from anyshape.families.row.loops import Arrangement, kept_indices, row_by_row, row_work
 from anyshape.families.row.space import objection_to_rows, space_of
 from anyshape.ir.node import Node
 from anyshape.ir.rewrite import Refusal
 from anyshape.loop import Buffer
 from anyshape.lower.context import Lowering
+from anyshape.lower.effort import Variant, region_effort
 from anyshape.lower.tasks import Indices, Work
 from anyshape.lower.tiling import Caches
+from anyshape.sym import Answer
 
 
 class Row(Family[Body]):
@@ -39,13 +42,28 @@ class Row(Family[Body]):
 
     def lower(self, match: Body, job: Job) -> Lowered:
         work = partial(_work, caches=job.tiling.caches)
-        return Lowered(kernel_of_loops(job, work), job.dims)
+        kernel = kernel_of_loops(job, work)
+        short = are_short(kernel) if may_be_blocks(kernel) else Answer.FALSE
+        if short is Answer.FALSE:
+            return Lowered(kernel, job.dims)
+        in_blocks = kernel_of_loops(job, partial(work, arrangement=blocks_of_rows))
+        if short is Answer.TRUE:
+            return Lowered(in_blocks, job.dims)
+        one_each, of_blocks = efforts(kernel, region_effort(job.region))
+        others = (Variant("rows in blocks", in_blocks, of_blocks),)
+        return Lowered(kernel, job.dims, {}, "row by row", one_each, others)
 
 
-def _work(low: Lowering, outputs: Sequence[Buffer], space: Indices, caches: Caches) -> Work:
+def _work(
+    low: Lowering,
+    outputs: Sequence[Buffer],
+    space: Indices,
+    caches: Caches,
+    arrangement: Arrangement = row_by_row,
+) -> Work:
     """Where all reductions go over a few elements without a loop, a row has nothing to share."""
     probe = Lowering(low.region, low.buffers, low.scope)
     kept = kept_indices(probe, space)
     if not probe.reduced:
         return map_work(low, outputs, space, caches)
-    return row_work(low, outputs, space, kept)
+    return row_work(low, outputs, space, kept, arrangement)

@@ -13,7 +13,7 @@ What several loops over a row need is computed by the first of them (`loop/reuse
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from anyshape.loop import Buffer, For, Statement
@@ -35,8 +35,23 @@ def kept_indices(probe: Lowering, indices: Indices) -> frozenset[Symbol]:
     return symbols & frozenset[Symbol]().union(*probe.reduced)
 
 
+Arrangement = Callable[[Indices, Sequence[Statement], Sequence[Statement]], Work]
+"""Tasks for rows at these indices: what is in front of the loops over a row, and these."""
+
+
+def row_by_row(outer: Indices, start: Sequence[Statement], rows: Sequence[Statement]) -> Work:
+    """A task for each of them."""
+    kept_values = reuse_costly((*start, *rows))
+    work = one_each(outer, kept_values.body)
+    return replace(work, scratch=kept_values.scratch)
+
+
 def row_work(
-    low: Lowering, outputs: Sequence[Buffer], indices: Indices, kept: frozenset[Symbol]
+    low: Lowering,
+    outputs: Sequence[Buffer],
+    indices: Indices,
+    kept: frozenset[Symbol],
+    arrangement: Arrangement = row_by_row,
 ) -> Work:
     """Reductions in front of a loop over the row, in a task for each row or strip of rows."""
     outer = tuple(pair for pair in indices if pair[0] in kept)
@@ -50,9 +65,7 @@ def row_work(
     inner = (*flattened(levels[1].body), *_row_loops(row, levels[2].body))
     if last and _neighbours(inner, last[0][0]):
         return _strips_of_rows(outer, last[0], start, inner)
-    kept_values = reuse_costly((*start, *inner))
-    work = one_each((*outer, *last), kept_values.body)
-    return replace(work, scratch=kept_values.scratch)
+    return arrangement((*outer, *last), start, inner)
 
 
 def _row_loops(row: Indices, body: Sequence[Statement]) -> tuple[Statement, ...]:

@@ -16,13 +16,13 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from anyshape.codegen.llvm.emit import accumulate, walk
+from anyshape.codegen.llvm.emit import accumulate
 from anyshape.codegen.llvm.emit.frame import Frame, Slot
 from anyshape.codegen.llvm.emit.index import scalar_index
 from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
 from anyshape.codegen.llvm.emit.types import number
 from anyshape.codegen.llvm.math.boundary import Value
-from anyshape.loop import For
+from anyshape.loop import For, walk
 from anyshape.sym import Dim, Predicate
 
 BLOCK = FAN = 16

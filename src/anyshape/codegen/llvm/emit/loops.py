@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from anyshape.codegen.llvm.emit import access, accumulate, plan, walk
+from anyshape.codegen.llvm.emit import access, accumulate, plan
 from anyshape.codegen.llvm.emit.cascade import Cascade, cascade_of
 from anyshape.codegen.llvm.emit.frame import Frame, Slot
 from anyshape.codegen.llvm.emit.index import scalar_index
@@ -24,7 +24,7 @@ from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
 from anyshape.codegen.llvm.emit.split import Segment, segments
 from anyshape.codegen.llvm.emit.types import I64, lane_numbers, number
 from anyshape.codegen.llvm.math.boundary import Value
-from anyshape.loop import For, Statement
+from anyshape.loop import For, Statement, walk
 from anyshape.sym import Answer, Dim, Divisible, Less, LessEqual, Predicate, Symbol
 
 Write = Callable[[Frame, Sequence[Statement]], None]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from anyshape.codegen.llvm.emit import walk
 from anyshape.codegen.llvm.emit.index import linear_in
 from anyshape.codegen.llvm.emit.types import register_bits
 from anyshape.codegen.llvm.isa import InstructionSet
 from anyshape.codegen.llvm.math import FUNCTIONS
-from anyshape.loop import Apply, For, Load, Scalar, Store
+from anyshape.loop import Apply, For, Load, Scalar, Store, walk
 from anyshape.sym import Symbol
 
 MAX_PARTS = 4

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from anyshape.base.errors import DimError
-from anyshape.codegen.llvm.emit import walk
 from anyshape.codegen.llvm.emit.condition import still_open
 from anyshape.codegen.llvm.emit.index import linear_in, scalar_index
 from anyshape.codegen.llvm.emit.scope import Scope
 from anyshape.codegen.llvm.emit.types import number
 from anyshape.codegen.llvm.math.boundary import Value
-from anyshape.loop import For
+from anyshape.loop import For, walk
 from anyshape.sym import Answer, Dim, Less, LessEqual, Predicate, Prover, Symbol, ceildiv
 
 MAX_POINTS = 3  # every point is another copy of the loop

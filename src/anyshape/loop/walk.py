@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from anyshape.loop import (
+from anyshape.loop.ir import (
     Apply,
     Bind,
     Copy,
