@@ -53,6 +53,18 @@ def test_the_outermost_ends_it_also_after_an_error() -> None:
     assert not gc.get_freeze_count()
 
 
+def test_what_was_made_before_an_inner_one_is_not_looked_at_in_it() -> None:
+    with young_garbage():
+        cycle = Cycle()
+        old = ref(cycle)
+        del cycle
+        with young_garbage():
+            gc.collect()
+            assert old() is not None
+    gc.collect()
+    assert old() is None
+
+
 def test_what_the_user_has_frozen_stays_frozen() -> None:
     gc.freeze()
     try:

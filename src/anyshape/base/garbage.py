@@ -24,8 +24,13 @@ class _Frozen:
 @contextmanager
 def young_garbage() -> Generator[None]:
     """Within, collections look at what is made within. What was frozen before stays so, and whoever
-    comes second, in another thread or inside, leaves thawing to the first."""
-    if _Frozen.by_us or _by_others():
+    comes second, in another thread or inside, freezes what there is by then and leaves thawing to
+    the first."""
+    if _Frozen.by_us:
+        gc.freeze()
+        yield
+        return
+    if _by_others():
         yield
         return
     _Frozen.by_us = True

@@ -37,10 +37,10 @@ def only_workers(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
     original = workers._Batch.work
     calls: list[object] = []
 
-    def work(self: workers._Batch, compile_source: object) -> None:
+    def work(self: workers._Batch, compile_source: object, place: int) -> None:
         calls.append(compile_source)
         if isinstance(getattr(compile_source, "__self__", None), workers._Worker) or len(calls) > 2:
-            original(self, compile_source)  # type: ignore[arg-type]
+            original(self, compile_source, place)  # type: ignore[arg-type]
 
     monkeypatch.setattr(workers._Batch, "work", work)
 

@@ -11,6 +11,7 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from threading import Lock  # noqa: TID251  of a Compiler, which no child uses
 
+from anyshape.base.garbage import young_garbage
 from anyshape.codegen.cache import ObjectCache
 from anyshape.codegen.llvm.compile import DEFAULT_TUNING, Tuning
 from anyshape.codegen.llvm.emitting import Source
@@ -82,14 +83,15 @@ class Compiler:
     def _fulfil(self, work: _Work, progress: Progress | None) -> None:
         missing = {key: source for key, source in work.items() if not self._load(key)}
         keys = list(missing)
-        compile_many(
-            list(missing.values()),
-            self.target,
-            cpus=self._cpus,
-            tuning=self.tuning,
-            progress=progress,
-            keep=lambda index, elf_object: self._keep(keys[index], elf_object),
-        )
+        with young_garbage():  # the graph and its loops stay
+            compile_many(
+                list(missing.values()),
+                self.target,
+                cpus=self._cpus,
+                tuning=self.tuning,
+                progress=progress,
+                keep=lambda index, elf_object: self._keep(keys[index], elf_object),
+            )
 
     def _load(self, key: str) -> bool:
         elf_object = self._cache.load(key) if self._cache is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar, Final
 
@@ -25,15 +26,24 @@ from anyshape.codegen.target import (
     Setup,
     Source,
 )
+from anyshape.lower.tiling import Tiling
 
 
+@dataclass(frozen=True, slots=True)
 class NativeTarget(CpuTarget):
     """A CPU that runs what LLVM makes for it."""
 
-    __slots__ = ()
+    second_level: int = 0  # bytes of its own cache; 0: as many as most have
 
     name: ClassVar[str] = "native"
     is_measured: ClassVar[bool] = True
+
+    @property
+    def tiling(self) -> Tiling:
+        usual = self.llvm.tiling
+        if not self.second_level:
+            return usual
+        return replace(usual, caches=usual.caches.with_second_level(self.second_level))
 
     @property
     def guard(self) -> Guard | None:
@@ -99,7 +109,8 @@ def native_target(host: Host, isa: str) -> NativeTarget:
     """
     best, *lesser = executed_with(host.isa)
     if isa in ("", best):
-        return NativeTarget(host_target(host.cpu, best, host.byte_products))
+        here = host_target(host.cpu, best, host.byte_products)
+        return NativeTarget(here, host.second_level)
     if isa not in lesser:
         known = ", ".join((best, *lesser))
         raise OptionError("isa", isa, f"an instruction set that this CPU executes: {known}")

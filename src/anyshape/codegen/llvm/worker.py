@@ -9,6 +9,7 @@ import os
 from typing import IO
 
 from anyshape.base.errors import CompileError
+from anyshape.base.garbage import young_garbage
 from anyshape.codegen.llvm.compile import Tuning
 from anyshape.codegen.llvm.emitting import Source, compile_source
 from anyshape.codegen.llvm.target import LlvmTarget
@@ -43,7 +44,7 @@ def main() -> None:
     """Serve on the standard streams; whatever else prints does so on the standard error."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    with os.fdopen(0, "rb") as requests, answers:
+    with os.fdopen(0, "rb") as requests, answers, young_garbage():
         serve(requests, answers)
 
 

@@ -1,8 +1,10 @@
 """Emits and compiles many sources at once. Both hold a lock, so parallel means processes.
 
 The calling thread compiles too; beside it, each worker process is driven by a thread of ours, and
-all take sources from one queue, the longest first. Workers are plain subprocesses that speak over
-pipes: they import nothing of the user's program, need no `__main__` guard, and end with us.
+all take sources from one line, in the order of their length. Kernels of about one length are alike,
+so whoever goes on with the neighbour of what it did last has answered half of its questions about
+bounds already. Workers are plain subprocesses that speak over pipes: they import nothing of the
+user's program, need no `__main__` guard, and end with us.
 
 A worker that is lost gives its source back, to be compiled here. Unless LLVM crashed on it: then
 it would crash us too, and the source is an error instead.
@@ -13,8 +15,10 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
 from threading import Lock, Thread  # noqa: TID251  of a batch, whose threads no child has
 from types import TracebackType
@@ -32,6 +36,7 @@ from anyshape.codegen.llvm.wire import (
     receive,
     send,
 )
+from anyshape.loop import Kernel
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called as progress(done, total, kernel) after each kernel: one call at a time, in any thread."""
@@ -41,6 +46,9 @@ Keep: TypeAlias = Callable[[int, bytes], None]
 
 SOURCES_PER_WORKER = 4
 """Starting a worker takes as long as emitting and compiling about as many kernels."""
+
+LONGER = 200
+"""How many characters of LLVM IR take as long as one of a kernel."""
 
 
 def compile_many(
@@ -59,16 +67,19 @@ def compile_many(
 
     batch = _Batch(sources, progress, keep)
     count = _worker_count(len(sources), cpus)
-    threads = _started(Thread(target=_drive, args=(batch, target, tuning)) for _ in range(count))
+    starts = batch.starts(count + 1)
+    threads = _started(
+        Thread(target=_drive, args=(batch, start, target, tuning)) for start in starts[1:]
+    )
     try:
-        batch.work(compile_here)
+        batch.work(compile_here, starts[0])
     except BaseException:
         batch.stop()
         raise
     finally:
         for thread in threads:
             thread.join()
-    batch.work(compile_here)  # what lost workers gave back
+    batch.work(compile_here, starts[0])  # what lost workers gave back
     return batch.results()
 
 
@@ -104,18 +115,28 @@ class _Batch:
         self._progress = progress
         self._keep = keep
         self._lock = Lock()
-        self._waiting = sorted(range(len(sources)), key=lambda i: len(source_text(sources[i])))
+        lengths = [_length(source) for source in sources]
+        self._order = sorted(range(len(sources)), key=lambda i: -lengths[i])  # the longest first
+        self._ends = list(accumulate(lengths[i] for i in self._order))
+        self._waiting = list(range(len(sources)))  # places in that order, ascending
         self._results: dict[int, bytes | CompileError] = {}
 
-    def work(self, compile_source: Callable[[Source], bytes]) -> None:
-        """Compile what waits until nothing does, or until the compiler is lost."""
-        while (index := self._take()) is not None:
+    def starts(self, count: int) -> list[int]:
+        """Places where so many begin, with about as much to do between them."""
+        total = self._ends[-1] if self._ends else 0
+        return [bisect_right(self._ends, total * n // count) for n in range(count)]
+
+    def work(self, compile_source: Callable[[Source], bytes], place: int) -> None:
+        """Compile what waits until nothing does, or until the compiler is lost: first what is at a
+        place of the line, then always what is nearest to the last."""
+        while (taken := self._take(place)) is not None:
+            place, index = taken, self._order[taken]
             try:
                 result = compile_source(self._sources[index])
             except CompileError as error:
                 result = error
             except _WorkerLostError:
-                return self._give_back(index)
+                return self._give_back(place)
             self._finish(index, result)
         return None
 
@@ -132,13 +153,17 @@ class _Batch:
                 raise result
         return [result for result in done if isinstance(result, bytes)]
 
-    def _take(self) -> int | None:
+    def _take(self, place: int) -> int | None:
         with self._lock:
-            return self._waiting.pop() if self._waiting else None  # the longest
+            if not self._waiting:
+                return None
+            behind = bisect_left(self._waiting, place)
+            around = range(max(behind - 1, 0), min(behind + 1, len(self._waiting)))
+            return self._waiting.pop(min(around, key=lambda at: abs(self._waiting[at] - place)))
 
-    def _give_back(self, index: int) -> None:
+    def _give_back(self, place: int) -> None:
         with self._lock:
-            self._waiting.append(index)
+            insort(self._waiting, place)
 
     def _finish(self, index: int, result: bytes | CompileError) -> None:
         with self._lock:
@@ -150,6 +175,12 @@ class _Batch:
             if self._progress is not None:
                 name = source_name(self._sources[index])
                 self._progress(len(self._results), len(self._sources), name)
+
+
+def _length(source: Source) -> int:
+    """How much there is to do, in characters of a kernel."""
+    length = len(source_text(source))
+    return length if isinstance(source, Kernel) else length // LONGER
 
 
 # --- workers ------------------------------------------------------------------------------------
@@ -174,10 +205,10 @@ _STARTING = fork_lock()
 end of one of them: so no fork meanwhile."""
 
 
-def _drive(batch: _Batch, target: LlvmTarget, tuning: Tuning) -> None:
+def _drive(batch: _Batch, start: int, target: LlvmTarget, tuning: Tuning) -> None:
     """Let a worker of our own work on the batch. Without one, the others do it all."""
     with suppress(OSError), _Worker(target, tuning) as worker:
-        batch.work(worker.compile)
+        batch.work(worker.compile, start)
 
 
 class _Worker:

@@ -24,7 +24,6 @@ from anyshape.codegen.llvm.emit.multiply import write_multiply
 from anyshape.codegen.llvm.emit.safety import made_safe
 from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
 from anyshape.codegen.llvm.emit.types import I64, POINTER, memory_type, number
-from anyshape.codegen.llvm.emit.walk import stored_buffers
 from anyshape.codegen.llvm.isa import InstructionSet
 from anyshape.codegen.llvm.math.boundary import Builder, Function, Value, constant, ir, new_module
 from anyshape.codegen.llvm.math.software import SOFTWARE
@@ -45,6 +44,7 @@ from anyshape.loop import (
 )
 from anyshape.loop.ir import workspace_bytes
 from anyshape.loop.verify import facts_of_task
+from anyshape.loop.walk import stored_buffers
 from anyshape.sym import Answer, Dim, Less, Prover, Symbol, product
 
 
@@ -125,10 +125,10 @@ def _streams(scope: Scope, kernel: Kernel) -> Value | None:
 
 def _write_tasks(unit: Unit, scope: Scope, kernel: Kernel, function: Function) -> None:
     _, first, last, _ = function.args
-    facts = (*in_range(kernel.task, kernel.tasks), *facts_of_task(kernel))
+    some = scope.b.icmp_signed("<", first, last)
     with (
-        when(scope, scope.b.icmp_signed("<", first, last)) as before,
-        repeat(before, first, last, 1, facts) as (body, task),
+        when(scope, some, facts_of_task(kernel)) as before,
+        repeat(before, first, last, 1, in_range(kernel.task, kernel.tasks)) as (body, task),
     ):
         body.indices[kernel.task] = task
         frame = Frame(unit, body, before, stored_buffers(kernel.body))

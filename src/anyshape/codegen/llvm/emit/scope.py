@@ -45,9 +45,9 @@ class Scope:
         return outer.extended((), self._facts) if self._facts else outer
 
     def learn(self, facts: Sequence[Predicate]) -> None:
-        """Facts about symbols that become defined here."""
-        self._facts += tuple(facts)
-        self.__dict__.pop("prover", None)
+        """Facts about symbols that become defined here. What was answered before stays answered,
+        and the verifier, who learnt the same in the same order, has answered most of the rest."""
+        self.__dict__["prover"] = self.prover.extended((), facts)
 
     def outwards(self) -> Iterator[Scope]:
         scope: Scope | None = self
