@@ -110,6 +110,7 @@ class Host(NamedTuple):
     isa: str  # its best instruction set
     cpu: str  # identifies it: equal where the same code suits
     byte_products: bool = False  # whether it has VNNI in its best instruction set
+    second_level: int = 0  # bytes of a CPU's own cache; 0: unknown
 
 
 class Target(Protocol):

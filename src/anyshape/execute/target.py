@@ -21,4 +21,4 @@ def target_for(options: Options | None = None) -> Target:
 
 def _host() -> Host:
     found = machine()
-    return Host(found.vector_isa, cpu_identity(), found.byte_products)
+    return Host(found.vector_isa, cpu_identity(), found.byte_products, found.l2_bytes)

@@ -16,6 +16,7 @@ from anyshape.families.lower import Known, lower_region
 from anyshape.families.shared_constants import shared_constants
 from anyshape.ir.graph import Graph
 from anyshape.ir.node import Node, Region, Value
+from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Decision
 from anyshape.loop import Kernel
 from anyshape.loop.accesses import copied_from, overwritable
@@ -67,7 +68,7 @@ class LoweredGraph:
 
 def lower_graph(graph: Graph, tiling: Tiling = WIDE) -> LoweredGraph:
     """Lowers every kernel node. `tiling` tells for how many threads, too."""
-    regions = _Regions(graph.facts, tiling)
+    regions = _Regions(graph.facts, replace(tiling, far_weights=_has_far_weights(graph, tiling)))
     kernels = {node: regions.kernel(node) for node in graph.nodes() if node.op is KERNEL}
     shared = shared_constants(graph, {node: kernel.lowered for node, kernel in kernels.items()})
     if shared.packings:
@@ -76,6 +77,19 @@ def lower_graph(graph: Graph, tiling: Tiling = WIDE) -> LoweredGraph:
             for node, kernel in kernels.items()
         }
     return LoweredGraph(graph, kernels, (*shared.decisions, *_refusals(graph, kernels)))
+
+
+def _has_far_weights(graph: Graph, tiling: Tiling) -> bool:
+    """Whether one pass over the weights of all products leaves few of them in a cache."""
+    kernels = (node for node in graph.nodes() if node.op is KERNEL)
+    products = (node for node in kernels if _multiplies(node.regions[0]))
+    operands = {value for node in products for value in node.operands if is_constant(value)}
+    tensors = (value.tensor for value in operands)
+    return sum(int(t.size) * t.dtype.itemsize for t in tensors) >= tiling.caches.far
+
+
+def _multiplies(region: Region) -> bool:
+    return any(node.op.has(Trait.CONTRACTION) for node in region.nodes())
 
 
 Packed = tuple[tuple[int, Packing], ...]

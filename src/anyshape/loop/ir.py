@@ -275,14 +275,21 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """One of several equal parts of a matrix like rhs, `distance` elements behind it."""
+    """One of several equal parts of a matrix like rhs, `distance` elements behind it. Tiles of less
+    than `least` rows fetch nothing."""
 
-    distance: int
+    distance: Dim
     part: Dim
     parts: Dim
+    least: int = 1
+
+    @property
+    def dims(self) -> tuple[Dim, Dim, Dim]:
+        return self.distance, self.part, self.parts
 
     def substitute(self, dims: Mapping[Symbol, Dim]) -> Ahead:
-        return Ahead(self.distance, self.part.substitute(dims), self.parts.substitute(dims))
+        distance, part, parts = (dim.substitute(dims) for dim in self.dims)
+        return Ahead(distance, part, parts, self.least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +321,7 @@ class Multiply:
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        fetched = () if self.ahead is None else (self.ahead.part, self.ahead.parts)
+        fetched = () if self.ahead is None else self.ahead.dims
         return (*self.lhs.dims, *self.rhs.dims, self.rows, self.columns, self.depth, *fetched)
 
 

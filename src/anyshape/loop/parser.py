@@ -253,14 +253,15 @@ class _Parser(ScalarParser):
 
     def _ahead(self) -> Ahead | None:
         """What may be fetched, if that is said."""
-        problem = "what is fetched is a number of elements ahead"
-        distance = self._number(problem, "'ahead 64 part 0 of 1'", "ahead")
-        if not distance:
+        if not self.cursor.accept("ahead"):
             return None
+        distance = read_dim(self.cursor)
         self.cursor.expect("part")
         part = read_dim(self.cursor)
         self.cursor.expect("of")
-        return Ahead(distance, part, read_dim(self.cursor))
+        parts = read_dim(self.cursor)
+        least = self._number("tiles that fetch have a number of rows", "'from 3'", "from") or 1
+        return Ahead(distance, part, parts, least)
 
     def _number(self, problem: str, hint: str, word: str) -> int:
         """What follows a word, 0 where it is not said."""

@@ -124,7 +124,10 @@ def _lines(statement: Statement) -> Iterator[str]:
 
 
 def _fetched(ahead: Ahead | None) -> str:
-    return f" ahead {ahead.distance} part {ahead.part} of {ahead.parts}" if ahead else ""
+    if ahead is None:
+        return ""
+    least = f" from {ahead.least}" if ahead.least > 1 else ""
+    return f" ahead {ahead.distance} part {ahead.part} of {ahead.parts}{least}"
 
 
 def _corner(scratch: Buffer, rows: Dim, columns: Dim) -> str:

@@ -13,9 +13,12 @@ that panel is meant to stay in the second level of the cache.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyshape.ir.types import DType
+
+LARGE = 2 << 20
+"""Bytes of a second level that is large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,16 @@ class Caches:
     panels: int = 256 << 10
     """Bytes of panels that stay in the second level, beside rows and results."""
 
+    fetched: tuple[int, int] = (256 << 10, 384 << 10)
+    """Bytes of a panel that is fetched while another one is multiplied, as both have to fit there:
+    by two register tiles of a task, and by more of them, which have more time for it."""
+
+    late: int = 3
+    """Rows of a tile from which on what a CPU reads ahead by itself comes too late. For fewer it is
+    in time, where the last level is near, and what else is fetched is in its way."""
+
     far: int = 4 << 20
-    """Bytes of panels from which on few of them are in the second level when they are needed."""
+    """Bytes of all weights of a program from which on few are there when they are needed."""
 
     keys: int = 192
     """Keys of attention that stay there with their scores and values."""
@@ -50,13 +61,21 @@ class Caches:
     streamed: int = 24 << 20
     """Bytes of results from which on they are stored past all caches: more than a share of most."""
 
+    def with_second_level(self, size: int) -> Caches:
+        """The same for a second level of so many bytes; what does not depend on it is kept. Cores
+        with a large one have it because their last level is far away."""
+        late = 1 if size >= LARGE else self.late
+        fetched = size // 4, size * 3 // 8
+        return replace(self, fetched=fetched, late=late, far=max(self.far, 2 * size))
+
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
     """Sizes that suit an instruction set and its caches. `block` is a multiple of `rows`.
 
     `threads` are those that share the tasks. `group` are the steps of k that an instruction for
-    products of small integers takes at once: 4 of bytes, or 2 of 16 bits.
+    products of small integers takes at once: 4 of bytes, or 2 of 16 bits. `far_weights` says that
+    products find few of their weights in a cache of their thread, because the program has too many.
     """
 
     rows: int
@@ -66,6 +85,7 @@ class Tiling:
     threads: int = 1
     group: int = 2
     caches: Caches = Caches()
+    far_weights: bool = False
 
     def columns(self, total: DType) -> int:
         """The columns of a panel whose sums are of this dtype."""

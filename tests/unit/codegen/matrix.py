@@ -1,6 +1,7 @@
 """Matrix products through lowering, packing and machine code, on guarded memory."""
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,9 +82,16 @@ def with_cast(x: ash.f32["m", "k"], w: ash.f32["k", "n"]):
     return (x @ w).astype(ash.f16)
 
 
-def lowered(function: Any, constants: Set[int] = frozenset(), target: LlvmTarget = HOST) -> Lowered:
+def lowered(
+    function: Any,
+    constants: Set[int] = frozenset(),
+    target: LlvmTarget = HOST,
+    *,
+    far_weights: bool = False,
+) -> Lowered:
     graph: Graph = function.graph
-    return lower_region(graph.body, graph.facts, constants, target.tiling)
+    tiling = replace(target.tiling, far_weights=far_weights)
+    return lower_region(graph.body, graph.facts, constants, tiling)
 
 
 def is_matrix_kernel(kernel: Kernel) -> bool:
@@ -103,9 +111,10 @@ def arrays_of(function: Any, sizes: Mapping[str, int], seed: int = 0) -> list[ND
 def computed(
     function: Any, arrays: Arrays, sizes: Mapping[str, int], *, constants: Set[int] = frozenset(),
     target: LlvmTarget = HOST, at_end: bool = True, interpret: bool = False, few_rows: bool = False,
+    far_weights: bool = False,
 ) -> NDArray[Any]:  # fmt: skip
     """The result of the emitted kernel, or of its definition; or of the variant for few rows."""
-    made = lowered(function, constants, target)
+    made = lowered(function, constants, target, far_weights=far_weights)
     kernel = made.others[0].kernel if few_rows else made.kernel
     binding = {Symbol(name): size for name, size in sizes.items()}
     type_ = function.graph.results[0].tensor

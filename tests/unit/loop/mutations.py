@@ -30,7 +30,7 @@ def mutations(kernel: Kernel) -> Iterator[tuple[str, Kernel]]:
 def _changed(value: Any, place: str) -> Iterator[tuple[str, Any]]:
     match value:
         case None:
-            yield place, Ahead(64, Dim.of(0), Dim.of(1))  # nothing else may be left out
+            yield place, Ahead(Dim.of(64), Dim.of(0), Dim.of(1))  # nothing else may be left out
         case bool():
             yield place, not value
         case int():

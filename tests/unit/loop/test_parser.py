@@ -190,7 +190,8 @@ SCRATCH = buffer("s", f32, [4, 8])
 def test_matrices(matrix: Matrix) -> None:
     copy = Copy(SCRATCH, matrix, T, Dim.of("min(n0, 8)"))
     product = Multiply(SCRATCH, matrix, matrix, T, J, Dim.of("n1"))
-    others = replace(product, padded=True), replace(product, ahead=Ahead(64, J, N0))
+    fetched = (replace(product, ahead=Ahead(64 - J, J, N0, least)) for least in (1, 3))
+    others = replace(product, padded=True), *fetched
     check(kernel([X], copy, product, *others, scratch=(SCRATCH,)))
 
 

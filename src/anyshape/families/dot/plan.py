@@ -124,20 +124,25 @@ class MatrixPlan:
 
     @property
     def ahead(self) -> Ahead | None:
-        """The next panel, if it is fetched while this one is multiplied: a part by each tile.
+        """What is fetched while a tile is multiplied, if weights come from beyond the second level.
 
-        Panels of large constants come from beyond the second level. The first tile of a task would
-        wait for each line of its panel, and the others would leave memory idle. Two panels must
-        fit the second level.
+        The first tile of a task would wait for each line of its panel, and the others would leave
+        memory idle. So all tiles fetch the next panel, a part each, if two panels fit the second
+        level. Where they do not, or one tile is all that there is, it reads on: what the CPU itself
+        reads ahead ends with a page.
         """
-        size, depth, caches = self._bytes_of_panels, self.form.depth.constant, self.tiling.caches
-        if size is None or depth is None or self.form.panels is not Panels.STORED:
+        depth, caches = self.form.depth.constant, self.tiling.caches
+        is_stored = self.form.panels is Panels.STORED and self.form.dot.op is DOT
+        if depth is None or not is_stored or not self.tiling.far_weights:
             return None
         if self.group > 1:
             return None  # panels are a quarter as large, and as far away as they are
-        fits = depth * self.width * self.total.itemsize <= caches.panels
-        is_far = size >= caches.far and self.form.dot.op is DOT
-        return self.tiles.following(depth * self.width) if fits and is_far else None
+        size, near = self.total.itemsize, READ_ON // self.total.itemsize
+        panel = depth * self.width
+        for tiles, most in enumerate(caches.fetched, 2):
+            if panel * size <= most:
+                return self.tiles.following(panel, tiles, near, caches.late)
+        return self.tiles.reading_on(near, caches.late)
 
     @property
     def batches(self) -> Shape:
@@ -321,6 +326,9 @@ class MatrixPlan:
         batch, depth, free = (base_axes(side, axes) for axes in (side.batch, side.depth, side.free))
         return Packing(batch, depth, free, self.width, self.form.columns_for_each, self.group)
 
+
+READ_ON = 16 << 10
+"""Bytes between what is multiplied and what is fetched: what memory gives in a microsecond."""
 
 COPIES_PAY_AFTER = 4
 """Blocks of rows for which one copy of a panel is used: it costs a few percent of their work."""

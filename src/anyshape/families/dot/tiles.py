@@ -50,9 +50,17 @@ class Tiles:
         """How many a tile has."""
         return Dim.of(ROWS) if self.are_even else minimum(self.most, self.height - self.first)
 
-    def following(self, distance: int) -> Ahead:
-        """What comes so many elements behind a panel, of which each tile fetches a part."""
-        return Ahead(distance, Dim.of(TILE), maximum(1, self.count))
+    @staticmethod
+    def reading_on(near: int, least: int) -> Ahead:
+        """What each tile of so many rows reads itself, so many elements later."""
+        return Ahead(Dim.of(near), Dim.of(0), Dim.of(1), least)
+
+    def following(self, panel: int, tiles: int, near: int, least: int) -> Ahead:
+        """The next panel, of which each tile fetches a part, if there are so many tiles. Fewer
+        read on, which goes over into the next panel, too."""
+        shares = minimum(1, self.count // tiles)  # 0 or 1
+        distance, part = near + (panel - near) * shares, Dim.of(TILE) * shares
+        return Ahead(distance, part, maximum(1, self.count * shares), least)
 
     def loop(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
         """The body for each tile."""

@@ -21,7 +21,7 @@ from anyshape.codegen.llvm.emit.scope import Scope, repeat, when
 from anyshape.codegen.llvm.emit.types import I8, I64, memory_type, number, register_bits
 from anyshape.codegen.llvm.math.boundary import Function, Module, Value, internal_function, ir
 from anyshape.loop import Matrix, Multiply
-from anyshape.sym import Dim, minimum
+from anyshape.sym import Dim
 
 MicroKernel: TypeAlias = RegisterTile | GroupedTile
 
@@ -83,7 +83,8 @@ def _largest(frame: Frame, product: Multiply) -> RegisterTile:
     assert columns % lanes == 0, "tiles are made of whole vectors"
     size = rows, columns // lanes, lanes, columns
     tile = RegisterTile(*size, *operands, total, deep=_is_deep(frame, product))
-    return replace(tile, added=product.added, fetches=product.ahead is not None)
+    fetches = 0 if product.ahead is None else product.ahead.least
+    return replace(tile, added=product.added, fetches=fetches)
 
 
 def _is_deep(frame: Frame, product: Multiply) -> bool:
@@ -104,13 +105,12 @@ def _arguments(frame: Frame, product: Multiply) -> _Call:
 
 def _fetched(frame: Frame, product: Multiply, panel: Value) -> tuple[Value, Value]:
     """Where the part that a product fetches begins, and how far one fetch is from the next: each
-    step of k fetches as much, so that the part is done when the product is. A task of one tile
-    reads its panel once, and as fast as memory gives it: it fetches nothing."""
+    step of k fetches as much, so that the part is done when the product is."""
     if product.ahead is None:
         return panel, number(0)
     ahead, tile = product.ahead, _largest(frame, product)
     row = tile.pitch * tile.rhs.itemsize
-    further = minimum(1, ahead.parts - 1) * (Dim.of(row) // (ahead.parts * tile.fetched))
+    further = Dim.of(row) // (ahead.parts * tile.fetched)
     first = ahead.distance * tile.rhs.itemsize + ahead.part * product.depth * tile.fetched * further
     start, step = (scalar_index(frame.scope, dim) for dim in (first, further))
     return element_address(frame.b, panel, I8, start), step
@@ -164,10 +164,16 @@ def _any_rows(module: Module, largest: MicroKernel) -> Function:
         block = function.append_basic_block(f"rows{rows}")
         choice.add_case(number(rows), block)
         b = ir.IRBuilder(block)
-        b.call(replace(largest, rows=rows).function(module), function.args[1:])
+        b.call(_of_rows(largest, rows).function(module), function.args[1:])
         b.branch(end.block)
     end.ret_void()
     return function
+
+
+def _of_rows(largest: MicroKernel, rows: int) -> MicroKernel:
+    if isinstance(largest, RegisterTile) and rows < largest.fetches:
+        return replace(largest, rows=rows, fetches=0)
+    return replace(largest, rows=rows)
 
 
 # --- columns apart --------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ those of each later one are added to what is there (an *added* kernel adds those
 A block costs R * V loads and stores, which are
 less than one in a hundred of its multiplications.
 
-A kernel that *fetches* asks for lines of memory from `fetched` on, `further` bytes apart, at each
-step of k: half as many as it reads, so that several tiles of a task fetch what the next one reads.
+A kernel that *fetches*, which small ones may not, asks for as many lines of memory as it reads at
+each step of k, from `fetched` on, `further` bytes apart: less than a line where several tiles share
+what is fetched.
 """
 
 from __future__ import annotations
@@ -96,20 +97,20 @@ class RegisterTile:
     masked: bool = False
     deep: bool = False  # sums of more than one block of the depth
     added: bool = False  # to what the tile holds
-    fetches: bool = False  # what is multiplied later
+    fetches: int = 0  # what is multiplied later, from so many rows on; 0: never
 
     @property
     def name(self) -> str:
         kind = "_masked" * self.masked + "_deep" * self.deep + "_added" * self.added
-        kind += "_fetches" * self.fetches
+        kind += f"_fetches{self.fetches}" if self.fetches else ""
         size = f"{self.rows}x{self.vectors * self.lanes}of{self.pitch}"
         return f"tile_{size}_{self.lhs}_{self.rhs}_{self.total}{kind}"
 
     @property
     def fetched(self) -> int:
-        """Lines for each step of k."""
+        """Lines for each step of k: those of a row of rhs."""
         lines = self.pitch * self.rhs.itemsize // CACHE_LINE
-        return max(1, lines // 2) if self.fetches else 0
+        return max(1, lines) if self.fetches else 0
 
     def function(self, module: Module) -> Function:
         """The micro-kernel in `module`, written when first asked for."""
