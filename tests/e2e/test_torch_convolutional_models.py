@@ -93,6 +93,18 @@ def transposes(fast: Any) -> int:
     return fast.executable.as_text().count("transpose(")
 
 
+def test_a_pool_of_the_whole_image_keeps_the_order() -> None:
+    """Both axes at once: one after the other, places between them would be transposed."""
+    torch.manual_seed(0)
+    layers = nn.Conv2d(3, 40, 3), nn.ReLU6(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    model = nn.Sequential(*layers, nn.Linear(40, 7)).eval()
+    fast = ash.compile(model, (torch.randn(2, 3, 9, 8),), axes={"input": ("batch", 3, "h", "w")})
+    assert transposes(fast) == 1, "only the image is transposed"
+    for sizes in ((1, 5, 4), (3, 33, 70), (2, 3, 3)):
+        x = torch.randn(sizes[0], 3, *sizes[1:])
+        torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
+
+
 def test_residual_blocks() -> None:
     sizes = [(37, 29), (64, 64), (31, 91), (7, 8), (53, 17)]
     fast = compiled_and_compared(Residual(), sizes)

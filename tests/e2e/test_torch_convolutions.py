@@ -130,5 +130,8 @@ def test_depthwise_edges_and_panels() -> None:
     check(torch.nn.Conv2d(5, 5, 2, groups=5), 5, narrow)
     check(torch.nn.Conv2d(5, 5, (2, 9), padding=(3, 8), groups=5), 5, narrow)
     check(torch.nn.Conv2d(300, 300, 5, padding=2, groups=300), 300, [(7, 7), (3, 17)])
+    for taps in (5, 7):  # rows with few places inside are edges throughout
+        layer = torch.nn.Conv2d(40, 40, taps, padding=taps // 2, groups=40)
+        check(layer, 40, [(3, width) for width in range(1, 20)])
     layer = torch.nn.Conv3d(3, 3, 3, (1, 2, 1), 1, groups=3)
     check(layer, 3, [(1, 1, 1), (2, 6, 9), (4, 3, 2)])

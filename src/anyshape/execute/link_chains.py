@@ -124,6 +124,9 @@ class _Member:
             return Address(ring), ZERO, slice_
         value = self.plan.buffers[number].value
         assert value is not None, "workspaces are no operands"
-        rows = has_rows(value.type, self.tiles.lead)
-        per_row = Immediate(row_bytes(value, self.tiles.lead)) if rows else ZERO
-        return Address(number), per_row, ZERO
+        if not has_rows(value.type, self.tiles.lead):
+            return Address(number), ZERO, ZERO
+        return Address(number), self._number(row_bytes(value, self.tiles.lead)), ZERO
+
+    def _number(self, dim: Dim) -> Source:
+        return Word(self.words.word(dim)) if dim.constant is None else Immediate(dim.constant)

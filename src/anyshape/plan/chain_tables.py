@@ -27,8 +27,8 @@ APART, TOGETHER = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class PlannedChain:
-    """A chain with its memory: rings by the buffers that they stand for, and the workspaces of each
-    member's kernel."""
+    """A chain with its memory: rings by the buffers that they stand for, of which some share one,
+    and the workspaces of each member's kernel."""
 
     chain: Chain
     rings: Mapping[int, int]
@@ -37,7 +37,10 @@ class PlannedChain:
     @property
     def workspaces(self) -> tuple[int, ...]:
         """All that the carrier needs where the chain is taken."""
-        return (*self.rings.values(), *(number for spaces in self.spaces for number in spaces))
+        return (
+            *dict.fromkeys(self.rings.values()),
+            *(number for spaces in self.spaces for number in spaces),
+        )
 
 
 def planned_chains(
@@ -72,15 +75,35 @@ def _with_memory(chain: Chain, tables: Tables, buffers: list[BufferRow]) -> Plan
         return len(buffers) - 1
 
     tiles = chain.tiles
-    rings = {
-        number: added(_lines(tiles.tile * row_bytes(tables.value(number), tiles.lead)))
-        for number in chain.between
-    }
+    rings: dict[int, int] = {}
+    for numbers in _sharing(chain, tables):
+        sizes = (row_bytes(tables.value(number), tiles.lead) for number in numbers)
+        ring = added(_lines(tiles.tile * maximum(*sizes)))
+        rings |= dict.fromkeys(numbers, ring)
     spaces = tuple(
         tuple(added(_for_any_tile(size, tiles)) for size in workspace_sizes(lowered))
         for lowered in (tables.steps[member].kernel.lowered for member in chain.members)
     )
     return PlannedChain(chain, rings, spaces)
+
+
+def _sharing(chain: Chain, tables: Tables) -> list[list[int]]:
+    """Values between members, by the ring that they share: one is read for the last time before
+    the next is written, to memory that is still in the worker's cache. Sizes are alike if they can.
+    """
+    steps = {member: tables.steps[member] for member in chain.members}
+    last = {n: member for member, row in steps.items() for n in (*row.results, *row.operands)}
+    shapes = {number: tables.value(number).tensor.shape for number in chain.between}
+    rings: list[list[int]] = []
+    for member in chain.members[:-1]:
+        for number in steps[member].results:
+            free = [ring for ring in rings if last[ring[-1]] < member]
+            alike = [ring for ring in free if shapes[ring[-1]] == shapes[number]]
+            if free:
+                (alike or free)[-1].append(number)
+            else:
+                rings.append([number])
+    return rings
 
 
 def workspace_sizes(lowered: Lowered) -> tuple[Dim, ...]:

@@ -6,6 +6,9 @@ own kernel: the chain. Where level 2 takes that, the other members have no tasks
 members no memory, and the carrier runs the kernels of all members on one tile after the other, with
 a *ring* for each value between them: memory for one tile, a slice for each worker.
 
+Rows are of one of two forms. Those of products are small: many of them are a tile (`tiles.py`).
+Images go through convolutions one or a few at a time (`images.py`).
+
 Invariants:
   - every member computes row by row (`analysis/row_slices.py`), with the same rows;
   - what members but the carrier compute is read by members alone;
@@ -16,26 +19,27 @@ Tile, number of tiles and whether the chain is taken are numbers of level 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Final
+from typing import Final, Protocol
 
-from anyshape.analysis.row_slices import lead_of, why_not_by_rows
+from anyshape.analysis.row_slices import image_lead_of, lead_of, why_not_by_rows
 from anyshape.families.lower_graph import LoweredKernel
 from anyshape.ir.graph import Graph
-from anyshape.ir.node import Node
+from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Decision, Refusal
-from anyshape.ir.types import Shape
+from anyshape.ir.types import Shape, Type
 from anyshape.loop import Kernel
 from anyshape.lower.tasks import TASK
-from anyshape.ops.known import DOT
+from anyshape.ops.known import CONV, DOT
 from anyshape.passes.pipeline import PIPELINE
 from anyshape.plan.costs import MachineCosts
 from anyshape.plan.given_memory import GivenMemory
+from anyshape.plan.images import ImageWork
 from anyshape.plan.schedule_tables import StepRow, Tables
-from anyshape.plan.tiles import RowWork, Tiles, tiles_of
-from anyshape.sym import Facts
+from anyshape.plan.tiles import RowWork, Tiles
+from anyshape.sym import Axis, Facts, Less, LessEqual, Predicate, Symbol, minimum
 
 MOST_MEMBERS: Final = 32
 """So many kernels are called for each tile; more are a chain of their own."""
@@ -78,6 +82,53 @@ def chain_kernel(chain: Chain) -> Kernel:
     return Kernel((), (), TASK, chain.tiles.count, (), native="chain")
 
 
+class Work(Protocol):
+    """What the members of a chain take: they join one by one, and then tiles are made."""
+
+    def add(self, row: StepRow, lead: Shape) -> None: ...
+
+    def objection(self, row: StepRow, lead: Shape) -> Refusal | None:
+        """Why a step had better not join."""
+        ...
+
+    def tiles(
+        self,
+        between: Sequence[Value],
+        members: int,
+        lead: Shape,
+        axis: Axis,
+        costs: MachineCosts,
+        /,
+    ) -> Tiles | Refusal:
+        """Of so many members, which hand on the values `between`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What the rows of a chain are, and which steps are worth one: what else is, fusion has
+    joined."""
+
+    lead_of: Callable[[Type], Shape]
+    work: Callable[[], Work]
+    is_worth_it: Callable[[Sequence[StepRow]], bool]
+
+
+def _has_products(rows: Sequence[StepRow]) -> bool:
+    return any(map(_has_product, rows))
+
+
+def _has_convolutions(rows: Sequence[StepRow]) -> bool:
+    return any(map(_has_convolution, rows))
+
+
+IMAGE_RANK: Final = 4
+"""Of images with rows and columns of places."""
+
+ROWS: Final = _Form(lead_of, RowWork, _has_products)
+IMAGES: Final = _Form(image_lead_of, ImageWork, _has_convolutions)
+
+
 class _Finder:
     """Looks for the chain of a carrier, backwards: from results to what they are computed from."""
 
@@ -90,17 +141,24 @@ class _Finder:
         self._named = {root for root, _ in tables.aliases.values()}
         self._known: dict[tuple[LoweredKernel, Shape], Refusal | None] = {}
         self._leads: dict[Shape, Refusal | None] = {}
+        self._forms = (IMAGES, ROWS) if _has_convolutions(tables.steps) else (ROWS,)
 
     def chain(self, carrier: int, taken: Set[int]) -> Chain | None:
+        made = (self._chain_of(form, carrier, taken) for form in self._forms)
+        return next((chain for chain in made if chain is not None), None)
+
+    def _chain_of(self, form: _Form, carrier: int, taken: Set[int]) -> Chain | None:
         row = self.tables.steps[carrier]
-        lead = lead_of(row.node.results[0].type)
+        lead = form.lead_of(row.node.results[0].type)
         makers = self._makers_of(row) - taken
         if not lead or not makers:
             return None
-        refusal = self._refusal(row, lead) or _Group(lead).objection(row)
+        group = _Group(lead, form.work())
+        refusal = self._refusal(row, lead) or group.objection(row)
         if refusal is None:
-            return self._made(self._grown(carrier, lead, taken))
-        if any(_has_product(self.tables.steps[maker]) for maker in makers):
+            self._grow(group, carrier, taken)
+            return self._made(group, form)
+        if form.is_worth_it([self.tables.steps[maker] for maker in makers]):
             self._decide(row.node, False, str(refusal))
         return None
 
@@ -116,10 +174,9 @@ class _Finder:
             self._known[key] = self._leads[lead] or _kernel_refusal(row, lead)
         return self._known[key]
 
-    def _grown(self, carrier: int, lead: Shape, taken: Set[int]) -> _Group:
-        """The carrier and all steps before it that may join, the last of them first: whether all
-        users of a step's results are members is then known when its turn comes."""
-        group = _Group(lead)
+    def _grow(self, group: _Group, carrier: int, taken: Set[int]) -> None:
+        """Adds the carrier and all steps before it that may join, the last of them first: whether
+        all users of a step's results are members is then known when its turn comes."""
         group.add(carrier, self.tables.steps[carrier])
         heap: list[int] = []
         seen: set[int] = set()
@@ -133,7 +190,6 @@ class _Finder:
                 self._push(heap, seen, number)
             else:
                 group.refused[number] = refusal
-        return group
 
     def _push(self, heap: list[int], seen: set[int], member: int) -> None:
         for maker in self._makers_of(self.tables.steps[member]) - seen:
@@ -154,21 +210,20 @@ class _Finder:
             return Refusal("its result has other names")
         return self._refusal(row, group.lead) or group.objection(row)
 
-    def _made(self, group: _Group) -> Chain | None:
-        """The chain of a group with a product: what else is worth it, fusion has joined."""
+    def _made(self, group: _Group, form: _Form) -> Chain | None:
         members = tuple(sorted(group.members))
         rows = [self.tables.steps[number] for number in members]
         node = rows[-1].node
-        has_product = any(map(_has_product, rows))
         for number, refusal in group.refused.items():
             refused = self.tables.steps[number]
-            if has_product or _has_product(refused):
+            if form.is_worth_it(rows) or form.is_worth_it([refused]):
                 self._decide(refused.node, False, str(refusal))
-        if not has_product or len(members) == 1:
+        if not form.is_worth_it(rows) or len(members) == 1:
             return None
         between = tuple(number for row in rows[:-1] for number in row.results)
+        handed = [self.tables.value(number) for number in between]
         axis = self.graph.facts.axis(next(iter(group.lead[-1].symbols)))
-        tiles = tiles_of(group.work, len(members), group.lead, axis, self.costs)
+        tiles = group.work.tiles(handed, len(members), group.lead, axis, self.costs)
         if isinstance(tiles, Refusal):
             self._decide(node, False, str(tiles))
             return None
@@ -193,6 +248,15 @@ def _makers_and_users(tables: Tables) -> tuple[dict[int, int], Mapping[int, Set[
 
 def _has_product(row: StepRow) -> bool:
     return any(node.op is DOT for node in row.node.regions[0].nodes())
+
+
+def _has_convolution(row: StepRow) -> bool:
+    return any(map(_is_convolution, row.node.regions[0].nodes()))
+
+
+def _is_convolution(node: Node) -> bool:
+    """A convolution, or a product that was one, of one tap: its rows are places of images."""
+    return node.op is CONV or (node.op is DOT and node.operands[0].tensor.rank >= IMAGE_RANK)
 
 
 # --- what a member must be ------------------------------------------------------------------------
@@ -223,9 +287,20 @@ def _facts_refusal(lead: Shape, facts: Facts) -> Refusal | None:
         if symbol is not symbols[-1] and axis.multiple_of > 1:
             return Refusal(f"axis '{symbol}' is a multiple of {axis.multiple_of}")
     for fact in facts.facts:
-        if fact.predicate.symbols & set(symbols):
+        if not all(_holds_for_fewer(fact.predicate, symbol) for symbol in symbols):
             return Refusal(f"a tile may break the fact {fact.predicate}")
     return None
+
+
+def _holds_for_fewer(predicate: Predicate, symbol: Symbol) -> bool:
+    """Whether a fact holds for a tile, which is not empty, where it holds for all rows. Images of
+    which there is one at least have sizes: `min(batch, 1) <= height`."""
+    if symbol not in predicate.symbols:
+        return True
+    if not isinstance(predicate, Less | LessEqual):
+        return False
+    less, more = predicate.sides
+    return symbol not in (less - minimum(symbol, 1)).symbols | more.symbols
 
 
 @dataclass
@@ -233,9 +308,9 @@ class _Group:
     """The members so far, what they take, and which steps do not join them."""
 
     lead: Shape
+    work: Work
     members: set[int] = field(default_factory=set[int])
     refused: dict[int, Refusal] = field(default_factory=dict[int, Refusal])
-    work: RowWork = field(default_factory=RowWork)
 
     def add(self, number: int, row: StepRow) -> None:
         self.members.add(number)

@@ -9,12 +9,12 @@ all weights are read for each tile, unless they stay there. The rest costs the s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from anyshape.analysis.row_slices import has_rows, is_whole
-from anyshape.ir.node import Value
+from anyshape.ir.node import Node, Value
 from anyshape.ir.rewrite import Refusal
 from anyshape.ir.types import Shape
 from anyshape.lower.tiling import Caches
@@ -81,30 +81,45 @@ class RowWork:
     reads: Counter[int] = field(default_factory=Counter[int])
 
     def add(self, row: StepRow, lead: Shape) -> None:
-        self.weights += _weights(row)
+        self.weights += weight_bytes(row, lead)
         self.row_cost += _row_cost(row, lead) or 0
         for value in row.node.operands:
             if has_rows(value.type, lead):
-                self.reads[row_bytes(value, lead)] += _panels(row)
+                self.reads[row_bytes(value, lead).constant or 0] += _panels(row)
 
     def objection(self, row: StepRow, lead: Shape) -> Refusal | None:
         """Why a step had better not join."""
-        if self.weights + _weights(row) > MOST_WEIGHTS:
-            return Refusal(f"weights of the chain would have over {MOST_WEIGHTS} bytes")
+        if self.weights + weight_bytes(row, lead) > MOST_WEIGHTS:
+            return too_heavy()
         cost = _row_cost(row, lead)
-        if cost is None:
+        if cost is None or not all(_is_of_one_size(v, lead) for v in values_of(row.node)):
             return Refusal("what a row costs depends on sizes")
         if (self.row_cost + cost) * LEAST_TILE > LONGEST_TILE:
             return Refusal("a tile would take too long")
         return None
 
+    def tiles(
+        self, _: Sequence[Value], members: int, lead: Shape, axis: Axis, costs: MachineCosts
+    ) -> Tiles | Refusal:
+        return tiles_of(self, members, lead, axis, costs)
 
-def row_bytes(value: Value, lead: Shape) -> int:
+
+def too_heavy() -> Refusal:
+    return Refusal(f"weights of the chain would have over {MOST_WEIGHTS} bytes")
+
+
+def values_of(node: Node) -> tuple[Value, ...]:
+    return *node.operands, *node.results
+
+
+def row_bytes(value: Value, lead: Shape) -> Dim:
     """Of one row of a value."""
     tensor = value.tensor
-    size = product(tensor.shape[len(lead) :]).constant
-    assert size is not None, "rows have a constant number of elements"
-    return size * tensor.dtype.itemsize
+    return product(tensor.shape[len(lead) :]) * tensor.dtype.itemsize
+
+
+def _is_of_one_size(value: Value, lead: Shape) -> bool:
+    return not has_rows(value.type, lead) or row_bytes(value, lead).is_constant
 
 
 def _bytes(value: Value) -> int:
@@ -112,8 +127,8 @@ def _bytes(value: Value) -> int:
     return (value.tensor.size.constant or 0) * value.tensor.dtype.itemsize
 
 
-def _weights(row: StepRow) -> int:
-    return sum(_bytes(value) for value in row.node.operands if is_whole(value.type))
+def weight_bytes(row: StepRow, lead: Shape) -> int:
+    return sum(_bytes(value) for value in row.node.operands if is_whole(value.type, lead))
 
 
 def _panels(row: StepRow) -> int:
@@ -173,14 +188,14 @@ def _read_again(work: RowWork, rows: Dim, costs: MachineCosts) -> Dim:
     """Picoseconds for rows that do not stay in the caches of all threads."""
     caches = costs.cache_bytes * costs.threads
     again = (maximum(0, rows * size - caches) * often for size, often in work.reads.items())
-    return total(again) * _beyond(costs) // PICOSECOND
+    return total(again) * beyond(costs) // PICOSECOND
 
 
 def _weights_again(work: RowWork, costs: MachineCosts) -> int:
     """Picoseconds for the weights of one tile."""
-    return max(0, work.weights - costs.cache_bytes) * _beyond(costs) // PICOSECOND
+    return max(0, work.weights - costs.cache_bytes) * beyond(costs) // PICOSECOND
 
 
-def _beyond(costs: MachineCosts) -> int:
+def beyond(costs: MachineCosts) -> int:
     """Femtoseconds by which a byte from beyond a cache takes longer."""
     return max(0, costs.memory_byte - costs.cached_byte)

@@ -102,3 +102,47 @@ def random_chain(seed: int) -> tuple[Callable[..., Any], int]:
         return x
 
     return model, width
+
+
+# --- images ---------------------------------------------------------------------------------------
+
+CACHE = 1 << 14
+"""Bytes of a cache that one image of `inverted_residual` fits, and two do not."""
+
+
+def with_small_cache(threads: int = 1, cache_bytes: int = CACHE) -> MachineCosts:
+    """Free steps, and a cache that images of 10 × 10 places overflow as soon as there are two."""
+    return replace(eager(threads), cache_bytes=cache_bytes)
+
+
+def inverted_residual(channels: int = 12, wide: int = 40, axes: Sequence[ash.Axis] = ()) -> Any:
+    """A block of MobileNet on images, from and to torch's order of axes."""
+    up, down = normal(channels, wide), normal(wide, channels)
+    taps, bias = normal(wide, 3, 3, 1, 1), normal(wide)
+
+    @ash.jit(axes=axes)
+    def model(x: ash.f32["batch", channels, "h", "w"]):
+        start = ash.transpose(x, (0, 2, 3, 1))
+        seen = ash.clip(start @ up + bias, 0, 6)
+        seen = ash.clip(ash.conv(seen, taps, padding=[(1, 1), (1, 1)]) + bias, 0, 6)
+        return ash.transpose(start + seen @ down, (0, 3, 1, 2))
+
+    return model
+
+
+def squeezed(channels: int = 8) -> Any:
+    """Convolutions of stride 2, a pool, what an image has in common scaling it, two joined. Places
+    are so few that no sum over them is divided."""
+    few = [ash.Axis("h", max=20), ash.Axis("w", max=20)]
+    taps, again = normal(1, 3, 3, channels, channels), normal(1, 1, 1, channels, channels)
+    squeeze = normal(channels, channels)
+
+    @ash.jit(axes=few)
+    def model(x: ash.f32["batch", "h", "w", channels]):
+        half = ash.relu(ash.conv(x, taps, strides=(2, 2), padding=[(1, 1), (1, 1)]))
+        scale = ash.sigmoid(ash.relu(ash.mean(half, axis=(1, 2), keepdims=True)) @ squeeze)
+        scaled = ash.conv(half * scale, again)
+        joined = ash.concat([scaled, half], axis=3)
+        return ash.max(joined[:, :, :, 2:], axis=1)
+
+    return model

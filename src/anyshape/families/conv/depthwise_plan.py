@@ -28,6 +28,8 @@ from anyshape.lower.packing import Packing
 from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum, product
 
 LEFT, INSIDE, BASE = (Symbol(name) for name in ("le", "in", "u"))
+PADDED, WITHIN = Symbol("pe"), Symbol("wi")
+"""The same, before rows with few places inside are taken as edges throughout."""
 
 TILES = (4, 2, 1)
 """Places of a tile, the largest first: with more than four, what they meet no longer fits the
@@ -163,20 +165,43 @@ class DepthwisePlan(ConvPlan):
     # --- places of a row ----------------------------------------------------------------------
 
     @property
+    def _most_at_edges(self) -> int:
+        axis = self.axes[2]
+        return -(-max(axis.low, axis.high) // axis.stride)
+
+    @property
+    def _joins_short_rows(self) -> bool:
+        """Whether rows with few places inside are edges throughout: in larger tiles, what places
+        share is loaded once. Where edges have one place, most of such a row is inside."""
+        return self._most_at_edges > 1
+
+    @property
     def tiles_at_edges(self) -> tuple[int, ...]:
         """Sizes of tiles that there may be."""
-        axis = self.axes[2]
-        most = -(-max(axis.low, axis.high) // axis.stride)
-        return tuple(count for count in TILES if count <= most)
+        if self._joins_short_rows:
+            return TILES
+        return tuple(count for count in TILES if count <= self._most_at_edges)
 
     @property
     def parts_of_row(self) -> Iterator[Bind]:
         """Of a block: places at the left edge, and those behind them that are inside."""
-        axis, first, left = self.axes[2], Dim.of(FIRST_PLACE), Dim.of(LEFT)
-        yield Bind(LEFT, Number(ceildiv(Dim.of(axis.low), axis.stride) - first), Dim.of(LENGTH) + 1)
+        if not self._joins_short_rows:
+            yield from self._edge_and_inside(LEFT, INSIDE)
+            return
+        yield from self._edge_and_inside(PADDED, WITHIN)
+        length, is_long = Dim.of(LENGTH), minimum(1, Dim.of(WITHIN) // TILES[0])
+        left = length + is_long * (Dim.of(PADDED) - length)
+        yield Bind(LEFT, Number(left), length + 1)
+        yield Bind(INSIDE, Number(is_long * Dim.of(WITHIN)), self._most_inside(LEFT) + 1)
+
+    def _edge_and_inside(self, edge: Symbol, inside: Symbol) -> Iterator[Bind]:
+        axis, first, left = self.axes[2], Dim.of(FIRST_PLACE), Dim.of(edge)
+        yield Bind(edge, Number(ceildiv(Dim.of(axis.low), axis.stride) - first), Dim.of(LENGTH) + 1)
         last = (axis.size - 1 - axis.reach + axis.low) // axis.stride
-        most = minimum(Dim.of(LENGTH) - left, maximum(0, self._fitting))
-        yield Bind(INSIDE, Number(last + 1 - first - left), most + 1)
+        yield Bind(inside, Number(last + 1 - first - left), self._most_inside(edge) + 1)
+
+    def _most_inside(self, edge: Symbol) -> Dim:
+        return minimum(Dim.of(LENGTH) - Dim.of(edge), maximum(0, self._fitting))
 
     @property
     def _fitting(self) -> Dim:
