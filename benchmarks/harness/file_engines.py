@@ -79,16 +79,16 @@ def session_seconds(model: FileModel, folder: str) -> float:
 
 def session_passes(
     name: EngineName, model: FileModel, bindings: Sequence[Mapping[str, int]], threads: int
-) -> tuple[float, float]:
-    """Seconds of all calls when their shapes are new, and when they are not."""
+) -> tuple[list[float], list[float]]:
+    """Seconds of each call when its shape is new, and when it is not."""
     import time  # noqa: PLC0415
 
     engine = FILES[name](model, threads)
     calls = [engine.call(model.inputs(binding)) for binding in bindings]
-    spent: list[float] = []
-    for _ in range(2):
-        start = time.perf_counter()
+    spent: tuple[list[float], list[float]] = ([], [])
+    for times in spent:
         for call in calls:
+            start = time.perf_counter()
             call()
-        spent.append(time.perf_counter() - start)
-    return spent[0], spent[1]
+            times.append(time.perf_counter() - start)
+    return spent
