@@ -233,7 +233,7 @@ class PassageWriter {
 
     Passage write() && {
         made_.steps.reserve(plan_.runs.size());
-        made_.block_image.reserve(program_.block_words() + plan_.again.size() * 16);
+        made_.block_image.reserve(program_.most_block_words() + plan_.again.size() * 16);
         made_.arena_patches.reserve(plan_.offsets.size());
         made_.call_patches.reserve(2 * program_.call_addresses());
         made_.begins.reserve(plan_.runs.size() + 1);

@@ -105,21 +105,8 @@ void ValueTable::note_writers(const Program& program) {
     }
 }
 
-namespace {
-
-std::span<const Source> sources_of(const Step& step, std::size_t variant) {
-    const std::size_t start = step.variants[variant].start;
-    std::size_t end = step.block.size();
-    for (const Variant& other : step.variants) {
-        if (other.start > start) end = std::min<std::size_t>(end, other.start);
-    }
-    return std::span(step.block).subspan(start, end - start);
-}
-
-}  // namespace
-
 std::span<const Source> sources_of(const Program& program, const ReadyStep& step) {
-    return sources_of(program.steps()[step.number], step.variant);
+    return program.steps()[step.number].words_of(step.variant);
 }
 
 void ValueTable::note_accesses(const Program& program) {
@@ -127,7 +114,7 @@ void ValueTable::note_accesses(const Program& program) {
     for (const Step& step : program.steps()) {
         variant_begins_.push_back(access_begins_.size() - 1);
         for (std::size_t variant = 0; variant < step.variants.size(); ++variant) {
-            for (const Source& source : sources_of(step, variant)) {
+            for (const Source& source : step.words_of(variant)) {
                 const Address* address = address_of(source);
                 if (address == nullptr) continue;
                 const std::uint32_t value = value_of[address->buffer];

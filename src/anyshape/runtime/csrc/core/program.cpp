@@ -1,5 +1,6 @@
 #include "core/program.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/overloaded.h"
@@ -14,6 +15,15 @@ std::vector<std::int64_t> in_order(std::span<const std::int64_t> values, const O
     return ordered;
 }
 
+std::span<const Source> Step::words_of(std::size_t variant) const noexcept {
+    const std::size_t start = variants[variant].start;
+    std::size_t end = block.size();
+    for (const Variant& other : variants) {
+        if (other.start > start) end = std::min<std::size_t>(end, other.start);
+    }
+    return std::span(block).subspan(start, end - start);
+}
+
 Program::Program(ProgramDescription description) : description_(std::move(description)) {
     validate(description_);
     dim_begins_.push_back(0);
@@ -26,12 +36,19 @@ Program::Program(ProgramDescription description) : description_(std::move(descri
         output_dim_begins_.push_back(output_dim_begins_.back() + output.dims.size());
         if (output.start) is_start_[*output.start] = true;
     }
-    block_begins_.push_back(0);
-    for (const Step& step : description_.steps) {
-        block_begins_.push_back(block_begins_.back() + step.block.size());
-    }
     number_arena_buffers();
+    count_block_words();
     count_addresses();
+}
+
+void Program::count_block_words() {
+    for (const Step& step : description_.steps) {
+        std::size_t most = 0;
+        for (std::size_t variant = 0; variant < step.variants.size(); ++variant) {
+            most = std::max(most, step.words_of(variant).size());
+        }
+        most_block_words_ += most;
+    }
 }
 
 void Program::count_addresses() {

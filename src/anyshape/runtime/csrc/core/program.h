@@ -145,6 +145,9 @@ struct Step {
     std::vector<Source> block;
     std::vector<std::uint32_t> waits;  // earlier steps
     bool carries_chain = false;        // its variants do the same work in another order
+
+    // The words of one variant: up to where those of the next one begin.
+    std::span<const Source> words_of(std::size_t variant) const noexcept;
 };
 
 // An axis along which a call may be run in parts: what is at one index of it depends on nothing
@@ -207,9 +210,8 @@ class Program {
     // Whether an output begins with this input.
     bool is_start(std::size_t input) const noexcept { return is_start_[input]; }
 
-    // All blocks lie in one array, one after the other.
-    std::size_t block_begin(std::size_t step) const noexcept { return block_begins_[step]; }
-    std::size_t block_words() const noexcept { return block_begins_.back(); }
+    // The most words that the blocks of all steps have, each of one variant.
+    std::size_t most_block_words() const noexcept { return most_block_words_; }
 
     // How many addresses in blocks are known with an arena, and with the memory of a call.
     std::size_t arena_addresses() const noexcept { return arena_addresses_; }
@@ -221,13 +223,14 @@ class Program {
 
    private:
     void number_arena_buffers();
+    void count_block_words();
     void count_addresses();
 
     ProgramDescription description_;
     std::vector<std::size_t> dim_begins_;
     std::vector<std::size_t> output_dim_begins_;
     std::vector<bool> is_start_;
-    std::vector<std::size_t> block_begins_;
+    std::size_t most_block_words_ = 0;
     std::size_t arena_addresses_ = 0;
     std::size_t call_addresses_ = 0;
     std::vector<ArenaBuffer> arena_buffers_;

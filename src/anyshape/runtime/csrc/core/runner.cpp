@@ -41,7 +41,7 @@ Context::Context(const Program& program)
     : dims(program.dim_count()),
       symbols(program.description().symbols),
       bases(first_output_base(program) + program.outputs().size()),
-      blocks(program.block_words()),
+      blocks(program.most_block_words()),
       progress(program.steps().size()) {}
 
 // ---- Runner ----------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ class Specializer {
         result_.arena_patches.clear();
         result_.call_patches.clear();
         result_.output_dims.clear();
-        std::ranges::fill(result_.block_image, 0);
+        result_.block_image.clear();
         result_.memory = {};
         result_.cost = unknown_cost;
         result_.shared_cost = 0;
@@ -202,7 +202,7 @@ class Specializer {
             .kernel = tasks > 0 ? program_.description().kernels[chosen.kernel] : nullptr,
             .tasks = std::max<std::int64_t>(tasks, 1),
             .ranges = ranges_of(std::max<std::int64_t>(tasks, 1), cost),
-            .block = program_.block_begin(index) + chosen.start,
+            .block = 0,
             .waits = step.waits,
             .cost = cost,
             .variant = static_cast<std::uint32_t>(variant),
@@ -223,32 +223,19 @@ class Specializer {
         return ranges > options_.threads ? ranges - ranges % options_.threads : ranges;
     }
 
-    // Of each step the words of the kernel that runs; others stay 0.
+    // Of each step the words of the kernel that runs: those of a chain that does not run are many.
     void fill_blocks() {
-        result_.block_image.resize(program_.block_words());
+        result_.block_image.reserve(program_.most_block_words());
         result_.arena_patches.reserve(program_.arena_addresses());
         result_.call_patches.reserve(program_.call_addresses());
-        for (std::size_t i = 0; i < program_.steps().size(); ++i) {
-            const ReadyStep& ready = result_.steps[i];
+        for (ReadyStep& ready : result_.steps) {
             if (ready.kernel == nullptr) continue;
-            const Step& step = program_.steps()[i];
-            const std::size_t end = end_of(step, step.variants[ready.variant].start);
-            position_ = ready.block;
-            for (std::size_t at = step.variants[ready.variant].start; at < end; ++at) {
-                result_.block_image[position_] =
-                    std::visit([&](const auto& its) { return value_of(its); }, step.block[at]);
-                ++position_;
+            ready.block = result_.block_image.size();
+            for (const Source& source : program_.steps()[ready.number].words_of(ready.variant)) {
+                result_.block_image.push_back(
+                    std::visit([&](const auto& its) { return value_of(its); }, source));
             }
         }
-    }
-
-    // Where the words of a variant that begin at `start` are over.
-    static std::size_t end_of(const Step& step, std::size_t start) {
-        std::size_t end = step.block.size();
-        for (const Variant& other : step.variants) {
-            if (other.start > start) end = std::min<std::size_t>(end, other.start);
-        }
-        return end;
     }
 
     std::int64_t value_of(Word source) const { return word(source.index); }
@@ -262,7 +249,8 @@ class Specializer {
         const Placement at = result_.placements[source.buffer];
         if (at.base != absolute_base) {
             auto& patches = at.base == arena_base ? result_.arena_patches : result_.call_patches;
-            patches.push_back({static_cast<std::uint32_t>(position_), at.base, at.offset});
+            const auto position = static_cast<std::uint32_t>(result_.block_image.size());
+            patches.push_back({position, at.base, at.offset});
         }
         return at.offset;
     }
@@ -299,7 +287,6 @@ class Specializer {
     const RunOptions& options_;
     const StaticMemory* const places_;
     Specialization& result_;
-    std::size_t position_ = 0;  // of the word that is filled in
     bool has_places_ = false;   // all buffers fit where the static memory has them
 };
 

@@ -94,7 +94,7 @@ struct Specialization {
     std::vector<std::int64_t> symbols;
     std::vector<std::int64_t> words;
     std::vector<ReadyStep> steps;
-    std::vector<std::int64_t> block_image;  // all blocks, complete but for the patches
+    std::vector<std::int64_t> block_image;  // blocks of all steps, complete but for the patches
     std::vector<Patch> arena_patches;
     std::vector<Patch> call_patches;         // inputs and outputs
     std::vector<std::int64_t> output_dims;   // of all outputs, one after the other
