@@ -20,13 +20,14 @@ from anyshape.frontend.onnx.calls import Call, entry
 from anyshape.frontend.onnx.entries.contrib import MICROSOFT, refuse_set
 from anyshape.frontend.onnx.entries.quantized import (
     dequantize_linear,
+    dynamically_quantized,
     integer_product,
     quantize_linear,
     quantized,
     requantized,
 )
 from anyshape.frontend.onnx.numbers import array_in
-from anyshape.ir.types import Array, f32, i32, u8
+from anyshape.ir.types import Array, f32, i32
 
 entry("QuantizeLinear", domain=MICROSOFT)(quantize_linear)
 entry("DequantizeLinear", domain=MICROSOFT)(dequantize_linear)
@@ -38,15 +39,6 @@ def _number(x: Tensor) -> Tensor:
 
 
 # --- products -------------------------------------------------------------------------------------
-
-
-def dynamically_quantized(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """u8 with a scale and a zero point, such that 0 is exact."""
-    low, high = ew.minimum(red.min(x, None), 0.0), ew.maximum(red.max(x, None), 0.0)
-    scale = (high - low) / 255.0
-    scale = ew.where(scale == 0, 1.0, scale)
-    zero = cast_to(ew.clip(ew.round(-low / scale), 0.0, 255.0), u8)
-    return quantized(x, scale, zero, u8), scale, zero
 
 
 def _float_product(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from anyshape.frontend.builder import dot as products
 from anyshape.frontend.builder import elementwise as ew
+from anyshape.frontend.builder import reduce as red
 from anyshape.frontend.builder.assemble import repeat
 from anyshape.frontend.builder.axes import normal_axis
 from anyshape.frontend.builder.convert import asarray, cast_to
@@ -86,6 +87,21 @@ def dequantize_linear(
         whole = whole - cast_to(_along(call, x, zero, axis, block_size), i32)
     factor = cast_to(_along(call, x, scale, axis, block_size), f32)
     return cast_to(cast_to(whole, f32) * factor, to)
+
+
+def dynamically_quantized(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """u8 with a scale and a zero point, such that 0 is exact. Nothing but zeros has the scale 1, as
+    in onnxruntime: the function that ONNX gives for the op divides by 0 there."""
+    low, high = ew.minimum(red.min(x, None), 0.0), ew.maximum(red.max(x, None), 0.0)
+    scale = (high - low) / 255.0
+    scale = ew.where(scale == 0, 1.0, scale)
+    zero = cast_to(ew.clip(ew.round(-low / scale), 0.0, 255.0), u8)
+    return quantized(x, scale, zero, u8), scale, zero
+
+
+@entry("DynamicQuantizeLinear", since=11)
+def dynamic_quantize_linear(call: Call, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return dynamically_quantized(x)
 
 
 def _point(zero: Tensor) -> Tensor:

@@ -1,0 +1,33 @@
+"""Edges of ops that `make fuzz-onnx-graphs` came to: values, dtypes and shapes of onnxruntime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from tests.unit.frontend.onnx.models import model, node, value
+
+import anyshape as ash
+
+
+def same(made: Any, *feeds: dict[str, Any]) -> None:
+    """One program, by the interpreter, for all of these inputs."""
+    options, quiet = ash.SessionOptions(), onnxruntime.SessionOptions()
+    options.add_session_config_entry("anyshape.executor", "reference")
+    quiet.log_severity_level = 4
+    ours = ash.InferenceSession(made, options)
+    theirs = onnxruntime.InferenceSession(made.SerializeToString(), quiet)
+    for each in feeds:
+        for found, wanted in zip(ours.run(None, each), theirs.run(None, each), strict=True):
+            assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_zeros_are_quantised_with_a_scale_of_one() -> None:
+    outputs = [value("y", None, 2), value("scale", None), value("zero", None, 2)]
+    made = model(
+        [node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero"])], [value("x", ["n"])], outputs
+    )
+    ones, none = np.ones(3, np.float32), np.zeros(0, np.float32)
+    same(made, {"x": ones * 0}, {"x": none}, {"x": ones}, {"x": ones * -2})
