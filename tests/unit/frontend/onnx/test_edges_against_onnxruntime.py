@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+import pytest
 from tests.unit.frontend.onnx.models import model, node, value
 
 import anyshape as ash
@@ -31,3 +32,11 @@ def test_zeros_are_quantised_with_a_scale_of_one() -> None:
     )
     ones, none = np.ones(3, np.float32), np.zeros(0, np.float32)
     same(made, {"x": ones * 0}, {"x": none}, {"x": ones}, {"x": ones * -2})
+
+
+@pytest.mark.parametrize(("opset", "code"), [(7, 1), (10, 9), (12, 9)])
+def test_masks_of_dropout_have_the_type_of_their_opset(opset: int, code: int) -> None:
+    """What opsets before 12 have in the mask of an inference, they do not say."""
+    outputs = [value("y", None), value("mask", None, code)]
+    made = model([node("Dropout", ["x"], ["y", "mask"])], [value("x", ["n"])], outputs, opset=opset)
+    same(made, {"x": np.arange(4, dtype=np.float32)}, {"x": np.zeros(0, np.float32)})

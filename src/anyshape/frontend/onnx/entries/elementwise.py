@@ -215,8 +215,14 @@ def cast_like(
 
 @entry("Dropout", since=7)
 def dropout_of_inference(call: Call, x: Tensor, *, ratio: float = 0.5) -> tuple[Tensor, Tensor]:
-    """Nothing is dropped; the mask says so."""
-    return x, _all_true(x)
+    """Nothing is dropped. The mask has the type of `x`, and nothing is in it, as in onnxruntime."""
+    return x, full(x.shape, 0, x.dtype)
+
+
+@entry("Dropout", since=10)
+def dropout_with_a_mask(call: Call, x: Tensor, *, ratio: float = 0.5) -> tuple[Tensor, Tensor]:
+    """The same; the mask is of bools."""
+    return x, full(x.shape, False, bool_)
 
 
 @entry("Dropout", since=12)
