@@ -16,10 +16,10 @@ requirements = $(PY) -c 'import tomllib; \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test test-all demo lint unit format fuzz fuzz-native fuzz-groups fuzz-numpy fuzz-torch fuzz-optimizer fuzz-onnx fuzz-saved conformance models ops reference docs sanitize bench soak wheel clean
+.PHONY: help test test-all demo lint unit format fuzz fuzz-native fuzz-groups fuzz-numpy fuzz-torch fuzz-optimizer fuzz-onnx fuzz-onnx-graphs fuzz-saved conformance models ops reference docs sanitize bench soak wheel clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 test: lint unit  ## everything CI runs: lint, then the tests
 
@@ -64,6 +64,9 @@ fuzz-optimizer: $(VENV)/.test-deps  ## random graphs in primitives: optimised ag
 
 fuzz-onnx: $(VENV)/.test-deps  ## damaged ONNX models: read or refused, in bounded time and memory
 	$(PY) -m tests.fuzz.onnx_models --models 10000 $(ARGS)
+
+fuzz-onnx-graphs: $(VENV)/.test-deps  ## random valid ONNX graphs: one session each against onnxruntime
+	$(PY) -W ignore -m tests.fuzz.onnx_graphs --models 3000 --jobs $(JOBS) --shrink $(ARGS)
 
 fuzz-saved: $(VENV)/.test-deps  ## saved files that somebody has made up: recompiled or refused
 	$(PY) -m tests.fuzz.saved_files --files 5000 $(ARGS)

@@ -1,0 +1,1 @@
+"""Random valid ONNX graphs, compiled once, compared with onnxruntime at several sizes."""
