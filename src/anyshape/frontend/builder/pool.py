@@ -232,7 +232,8 @@ def avg_along(
 
 
 def _counted(axes: Sequence[Along], x: Tensor, count_padding: bool) -> Tensor:
-    """How many elements each window has; the same number for all of them where none hangs over."""
+    """How many elements each window has; the same number for all of them where none hangs over. One
+    with gaps may have nothing but padding: then it is 1, so that the mean is 0, as the sum is."""
     count = asarray(1, x.dtype)
     for number, axis in enumerate(axes):
         edge, end = (axis.low, axis.after) if count_padding else (NONE, NONE)
@@ -242,6 +243,7 @@ def _counted(axes: Sequence[Along], x: Tensor, count_padding: bool) -> Tensor:
         begin = arange(axis.count) * axis.step - axis.low
         first = maximum(-((begin + edge) // axis.gap), 0)  # of its elements that count
         behind = minimum(-((begin - axis.extent - end) // axis.gap), axis.size)
-        along = cast_to(behind - first, x.dtype)
+        counted = behind - first if axis.gap == 1 else maximum(behind - first, 1)
+        along = cast_to(counted, x.dtype)
         count = count * along.reshape((axis.count, *(1,) * (len(axes) - 1 - number)))
     return count

@@ -40,3 +40,12 @@ def test_masks_of_dropout_have_the_type_of_their_opset(opset: int, code: int) ->
     outputs = [value("y", None), value("mask", None, code)]
     made = model([node("Dropout", ["x"], ["y", "mask"])], [value("x", ["n"])], outputs, opset=opset)
     same(made, {"x": np.arange(4, dtype=np.float32)}, {"x": np.zeros(0, np.float32)})
+
+
+def test_a_mean_of_nothing_but_padding_is_0() -> None:
+    """A window of two elements, two apart, over one: between them."""
+    attributes = {"kernel_shape": [2], "dilations": [2], "pads": [1, 1], "count_include_pad": 0}
+    pool = node("AveragePool", ["x"], ["y"], **attributes)
+    made = model([pool], [value("x", ["n", 1, "m"])], [value("y", None)], opset=19)
+    rows = (np.arange(1, size + 1, dtype=np.float32).reshape(1, 1, -1) for size in (1, 2, 5))
+    same(made, *({"x": row} for row in rows))
