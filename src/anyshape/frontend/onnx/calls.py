@@ -22,6 +22,7 @@ from dataclasses import dataclass, is_dataclass
 from types import NoneType
 from typing import Any, TypeVar, get_args
 
+import numpy as np
 from onnx import AttributeProto
 
 from anyshape.base.errors import InvalidModelError
@@ -87,6 +88,7 @@ class OpEntry:
     attributes: Mapping[str, type]
     compulsory: frozenset[str]  # attributes without a default
     records: Mapping[str, tuple[type, frozenset[str]]]  # keywords that hold several attributes
+    floats: Mapping[str, float]  # defaults as an attribute would hold them
 
     @staticmethod
     def of(function: Entry, since: int) -> OpEntry:
@@ -109,11 +111,12 @@ class OpEntry:
                 name: (each, frozenset(field.name for field in fields[name]))
                 for name, each in records.items()
             },
+            {p.name: _single(p.default) for p in words if isinstance(p.default, float)},
         )
 
     def __call__(self, call: Call, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
         self._check(call, inputs, attributes)
-        rest, held = dict(attributes), dict[str, Any]()
+        rest, held = {**self.floats, **attributes}, dict[str, Any]()
         for name, (record, fields) in self.records.items():
             held[name] = record(**{field: rest.pop(field) for field in fields & rest.keys()})
         return self.function(call, *inputs, **rest, **held)
@@ -144,6 +147,11 @@ def _without_none(annotation: Any) -> type:
     kinds = [each for each in get_args(annotation) if each is not NoneType]
     optional = NoneType in get_args(annotation)
     return kinds[0] if optional else annotation
+
+
+def _single(number: float) -> float:
+    """The nearest that 32 bits hold: attributes have no more, and results in 64 bits show it."""
+    return float(np.float32(number))
 
 
 TABLE: dict[tuple[str, str], list[OpEntry]] = {}

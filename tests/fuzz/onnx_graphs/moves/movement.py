@@ -42,7 +42,9 @@ def squeeze(g: Generator) -> None:
     if g.rng.random() < 0.3 and ones:
         g.node("Squeeze", x)
         return
-    chosen = tuple(g.rng.sample(ones, g.rng.randint(0, len(ones))))
+    if not ones:
+        raise Unfit
+    chosen = tuple(g.rng.sample(ones, g.rng.randint(1, len(ones))))
     inputs, attributes = from_opset(g, 13, "axes", chosen)
     g.node("Squeeze", x, *inputs, **attributes)
 

@@ -49,3 +49,12 @@ def test_a_mean_of_nothing_but_padding_is_0() -> None:
     made = model([pool], [value("x", ["n", 1, "m"])], [value("y", None)], opset=19)
     rows = (np.arange(1, size + 1, dtype=np.float32).reshape(1, 1, -1) for size in (1, 2, 5))
     same(made, *({"x": row} for row in rows))
+
+
+@pytest.mark.parametrize("op", ["LeakyRelu", "Elu", "Selu", "HardSigmoid", "LpNormalization"])
+def test_numbers_that_a_node_leaves_out_have_32_bits_in_64(op: str) -> None:
+    made = model([node(op, ["x"], ["y"])], [value("x", ["n"], 11)], [value("y", None, 11)])
+    x = np.linspace(-3, 3, 11)
+    (found,) = ash.InferenceSession(made).run(None, {"x": x})
+    theirs = onnxruntime.InferenceSession(made.SerializeToString())
+    np.testing.assert_allclose(found, theirs.run(None, {"x": x})[0], rtol=1e-12)
