@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
-from tests.unit.frontend.onnx.models import model, node, value
+from tests.unit.frontend.onnx.models import model, node, tensor, value
 
 import anyshape as ash
 
@@ -58,3 +58,12 @@ def test_numbers_that_a_node_leaves_out_have_32_bits_in_64(op: str) -> None:
     (found,) = ash.InferenceSession(made).run(None, {"x": x})
     theirs = onnxruntime.InferenceSession(made.SerializeToString())
     np.testing.assert_allclose(found, theirs.run(None, {"x": x})[0], rtol=1e-12)
+
+
+def test_nearest_elements_of_opset_10_lie_above_where_an_axis_shrinks() -> None:
+    factors = tensor("factors", np.array([1, 1, 3, 0.7], np.float32))
+    image = value("x", ["n", 1, "h", "w"])
+    resize = node("Resize", ["x", "factors"], ["y"], mode="nearest")
+    made = model([resize], [image], [value("y", None)], [factors], opset=10)
+    images = (np.arange(2.0 * h * w).reshape(2, 1, h, w) for h, w in ((2, 3), (1, 10), (3, 7)))
+    same(made, *({"x": each.astype(np.float32)} for each in images))

@@ -141,6 +141,10 @@ _NEAREST: dict[str, Floor] = {
 }
 
 
+BY_FACTOR = "by factor"
+"""No mode of a node."""
+
+
 # --- elements -------------------------------------------------------------------------------------
 
 
@@ -148,8 +152,16 @@ def _nearest(x: Tensor, axis: Axis, ways: Ways) -> Tensor:
     whole = _repeated(axis, ways)
     if whole is not None:
         return _repeat(x, axis, whole)
-    place = _NEAREST[ways.nearest](_COORDINATES[ways.coordinates](axis))
+    place = _NEAREST[_direction(axis, ways)](_COORDINATES[ways.coordinates](axis))
     return axis.along.read(x, axis.place, cast_to(place, i64))
+
+
+def _direction(axis: Axis, ways: Ways) -> str:
+    """Which way coordinates are rounded. Opset 10 does not say it; onnxruntime goes up where an axis
+    becomes shorter, and so do models that were exported for it."""
+    if ways.nearest != BY_FACTOR:
+        return ways.nearest
+    return "ceil" if axis.factor is not None and axis.factor < 1 else "floor"
 
 
 def _repeated(axis: Axis, ways: Ways) -> int | None:
@@ -159,7 +171,7 @@ def _repeated(axis: Axis, ways: Ways) -> int | None:
         return 1 if ways.coordinates != "tf_crop_and_resize" else None
     if times is None or times != int(times):
         return None
-    begins = ways.coordinates == "asymmetric" and ways.nearest == "floor"
+    begins = ways.coordinates == "asymmetric" and _direction(axis, ways) == "floor"
     centred = ways.coordinates == "half_pixel" and ways.nearest.startswith("round")
     return int(times) if begins or centred else None
 
@@ -394,4 +406,4 @@ def _asymmetric_ways(call: Call, mode: str) -> Ways:
     """What older opsets leave to attributes of later ones."""
     if mode not in ("nearest", "linear"):
         raise call.invalid(f"has the mode {mode!r}")
-    return Ways(mode, "asymmetric", "floor")
+    return Ways(mode, "asymmetric", BY_FACTOR)
