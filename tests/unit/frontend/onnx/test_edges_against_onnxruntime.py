@@ -67,3 +67,18 @@ def test_nearest_elements_of_opset_10_lie_above_where_an_axis_shrinks() -> None:
     made = model([resize], [image], [value("y", None)], [factors], opset=10)
     images = (np.arange(2.0 * h * w).reshape(2, 1, h, w) for h, w in ((2, 3), (1, 10), (3, 7)))
     same(made, *({"x": each.astype(np.float32)} for each in images))
+
+
+@pytest.mark.parametrize("mode", ["round_prefer_floor", "round_prefer_ceil"])
+@pytest.mark.parametrize("coordinates", ["asymmetric", "half_pixel"])
+def test_coordinates_that_rounding_moved_off_the_middle_lie_there(
+    mode: str, coordinates: str
+) -> None:
+    """2 / (4/7) is 3.5, and in 32 bits it is a little less."""
+    attributes = {"nearest_mode": mode, "coordinate_transformation_mode": coordinates}
+    resize = node("Resize", ["x", "", "", "sizes"], ["y"], **attributes)
+    for count in (2, 4, 38, 39):
+        sizes = tensor("sizes", np.array([1, 1, count]))
+        made = model([resize], [value("x", [1, 1, "n"])], [value("y", None)], [sizes])
+        rows = (np.arange(n, dtype=np.float32).reshape(1, 1, n) for n in (7, 9, 14, 18, 1))
+        same(made, *({"x": row} for row in rows))

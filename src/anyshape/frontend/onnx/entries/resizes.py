@@ -133,9 +133,21 @@ _COORDINATES: dict[str, Callable[[Axis], Tensor]] = {
     "tf_crop_and_resize": _crop,
 }
 
+TIE = 1e-6
+"""How near to the middle of two elements onnxruntime takes a coordinate for the middle: 2 / (4/7) is
+3.5, and 3.4999998 in 32 bits."""
+
+
+def _rounded(x: Tensor, middle: int) -> Tensor:
+    """To the nearest; from the middle, so much up from the lower one."""
+    low = floor(x)
+    is_tie = absolute(x - low - 0.5) < asarray(TIE, x.dtype)
+    return where(is_tie, low + middle, floor(x + 0.5))
+
+
 _NEAREST: dict[str, Floor] = {
-    "round_prefer_floor": lambda x: ceil(x - 0.5),
-    "round_prefer_ceil": lambda x: floor(x + 0.5),
+    "round_prefer_floor": lambda x: _rounded(x, 0),
+    "round_prefer_ceil": lambda x: _rounded(x, 1),
     "floor": floor,
     "ceil": ceil,
 }
@@ -157,8 +169,8 @@ def _nearest(x: Tensor, axis: Axis, ways: Ways) -> Tensor:
 
 
 def _direction(axis: Axis, ways: Ways) -> str:
-    """Which way coordinates are rounded. Opset 10 does not say it; onnxruntime goes up where an axis
-    becomes shorter, and so do models that were exported for it."""
+    """Which way coordinates are rounded. Opset 10 does not say it; onnxruntime goes up where an
+    axis becomes shorter, and models were exported for that."""
     if ways.nearest != BY_FACTOR:
         return ways.nearest
     return "ceil" if axis.factor is not None and axis.factor < 1 else "floor"
