@@ -87,8 +87,8 @@ EXACT = frozenset((
 
 def noisy(program: Program, number: int, rng: np.random.Generator) -> list[Any] | None:
     """The model's results at one of its sizes, each op with an error of its own."""
-    values: dict[str, Any] = {each.name: each.array for each in program.constants}
-    values |= {name: _moved(value, rng) for name, value in program.feeds(number).items()}
+    given = {each.name: each.array for each in program.constants} | program.feeds(number)
+    values = {name: _moved(value, rng) for name, value in given.items()}
     types = {each.name: Type(each.dtype) for each in (*program.inputs, *program.constants)}
     for node in program.nodes:
         names = sorted(set(node.reads()))

@@ -97,7 +97,7 @@ def rounded_product(g: Generator) -> None:
 
 
 def byte_image(g: Generator) -> str:
-    found = [n for n in g.names(BYTES, (3, 4)) if len(set(g.size(n, 1))) == 1]
+    found = [n for n in g.names(BYTES, (3, 4)) if len(set(g.size(n, 1))) == 1 and all(g.size(n, 1))]
     if found and g.rng.random() < 0.6:
         return g.rng.choice(found)
     channels = g.rng.choice((1, 2, 4))

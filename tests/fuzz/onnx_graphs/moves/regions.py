@@ -116,7 +116,7 @@ def scan(g: Generator) -> None:
         raise Unfit
     rows = g.pick(("float32", "float64", "int64"), range(1, 4))
     axis = g.rng.randrange(g.rank(rows))
-    if not all(value.size for value in g.each(rows)):
+    if not all(g.alive) or not all(value.size for value in g.each(rows)):
         raise Unfit  # onnxruntime ends the process
     sample = tuple(
         None

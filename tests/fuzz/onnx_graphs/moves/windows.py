@@ -17,7 +17,7 @@ def image(
     found = [
         name
         for name in g.names(("float32", "float16", "float64"), (3, 4, 5))
-        if g.rank(name) - 2 in ranks and len(set(g.size(name, 1))) == 1
+        if g.rank(name) - 2 in ranks and len(set(g.size(name, 1))) == 1 and all(g.size(name, 1))
     ]
     found = [name for name in found if channels in (None, g.size(name, 1)[0])]
     if found and g.rng.random() < 0.7:
