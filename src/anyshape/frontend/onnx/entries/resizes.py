@@ -134,7 +134,7 @@ _COORDINATES: dict[str, Callable[[Axis], Tensor]] = {
 }
 
 TIE = 1e-6
-"""How near to the middle of two elements onnxruntime takes a coordinate for the middle: 2 / (4/7) is
+"""How near to the middle of two elements onnxruntime takes a coordinate for it: 2 / (4/7) is
 3.5, and 3.4999998 in 32 bits."""
 
 
