@@ -82,3 +82,13 @@ def test_coordinates_that_rounding_moved_off_the_middle_lie_there(
         made = model([resize], [value("x", [1, 1, "n"])], [value("y", None)], [sizes])
         rows = (np.arange(n, dtype=np.float32).reshape(1, 1, n) for n in (7, 9, 14, 18, 1))
         same(made, *({"x": row} for row in rows))
+
+
+def test_the_state_of_an_lstm_is_not_clipped() -> None:
+    """It grows beyond the bound, which is for the inputs of gates."""
+    weights = [tensor("w", np.full((1, 8, 1), 3, np.float32)),
+               tensor("r", np.full((1, 8, 2), 0.5, np.float32))]  # fmt: skip
+    lstm = node("LSTM", ["x", "w", "r"], ["y", "h", "c"], hidden_size=2, clip=0.5)
+    outputs = [value(name, None) for name in "yhc"]
+    made = model([lstm], [value("x", ["n", 1, 1])], outputs, weights, opset=14)
+    same(made, *({"x": np.full((steps, 1, 1), 2, np.float32)} for steps in (1, 7)))

@@ -74,6 +74,10 @@ _ACTIVATIONS: dict[str, tuple[Callable[..., Tensor], tuple[float, ...]]] = {
 """By name in small letters: the function, and the numbers that it has if none are given."""
 
 
+GATES = 2
+"""So many of the activations of a direction are for gates."""
+
+
 @dataclass(frozen=True)
 class Numbers:
     """The attributes that all three ops have."""
@@ -94,19 +98,25 @@ class Numbers:
         return known[self.direction]
 
     def functions(self, call: Call, defaults: tuple[str, ...]) -> list[list[Function]]:
-        """The activations of each direction."""
+        """The activations of each direction. What bounds their inputs is for gates: that of an
+        LSTM's state, the third, sees it as it is, as in onnxruntime."""
         count = len(self.directions(call))
         names = [name.lower() for name in self.activations or defaults * count]
         if len(names) != count * len(defaults) or not set(names) <= _ACTIVATIONS.keys():
             raise call.invalid(f"has activations {list(self.activations)}")
         alphas, betas = iter(self.activation_alpha), iter(self.activation_beta)
-        made = [self._function(name, alphas, betas) for name in names]
+        bounds = [self.clip if n % len(defaults) < GATES else 0.0 for n in range(len(names))]
+        made = [
+            self._function(name, alphas, betas, bound)
+            for name, bound in zip(names, bounds, strict=True)
+        ]
         return [made[first : first + len(defaults)] for first in range(0, len(made), len(defaults))]
 
-    def _function(self, name: str, alphas: Iterator[float], betas: Iterator[float]) -> Function:
+    def _function(
+        self, name: str, alphas: Iterator[float], betas: Iterator[float], bound: float
+    ) -> Function:
         function, defaults = _ACTIVATIONS[name]
         given = [next(numbers, n) for numbers, n in zip((alphas, betas), defaults, strict=False)]
-        bound = self.clip
 
         def apply(x: Tensor) -> Tensor:
             return function(ew.clip(x, -bound, bound) if bound > 0 else x, *given)
