@@ -17,7 +17,7 @@ TOLERANCE = {"float16": 4e-3, "float32": 1e-4, "float64": 1e-9}
 NOISE = 20
 """By how much our error may exceed what noise shows: it moves results by a part of its bound."""
 
-Spread = Callable[[], "list[Array | None] | None"]
+Spread = Callable[[], "list[Any] | None"]
 
 
 def difference(given: list[Any], references: list[list[Any]], spread: Spread) -> str | None:
@@ -39,13 +39,15 @@ def _to_one(given: list[Any], wanted: list[Any], spread: Spread) -> str | None:
     return None
 
 
-def _of_result(spreads: list[Array | None] | None, number: int) -> Array | str | None:
-    return None if spreads is None else "anything" if spreads[number] is None else spreads[number]
+def _of_result(spreads: list[Any] | None, number: int) -> Any:
+    if spreads is None:
+        return None
+    return "anything" if spreads[number] is None else spreads[number]
 
 
 def _unlike(given: Any, wanted: Any, spread: Any) -> str | None:
     if isinstance(wanted, list):
-        return _unlike_lists(given, wanted)
+        return _unlike_lists(given, wanted, spread)
     if not isinstance(given, np.ndarray):
         return f"{given!r} instead of an array"
     if given.dtype != wanted.dtype:
@@ -64,10 +66,14 @@ def _unlike(given: Any, wanted: Any, spread: Any) -> str | None:
     )
 
 
-def _unlike_lists(given: Any, wanted: list[Any]) -> str | None:
+def _unlike_lists(given: Any, wanted: list[Any], spread: Any) -> str | None:
     if not isinstance(given, list) or len(given) != len(wanted):
         return f"{given!r} instead of a list of {len(wanted)}"
-    found = (_unlike(a, b, None) for a, b in zip(given, wanted, strict=True))
+    each = spread if isinstance(spread, list) else [spread] * len(wanted)
+    found = (
+        _unlike(a, b, "anything" if isinstance(spread, list) and c is None else c)
+        for a, b, c in zip(given, wanted, each, strict=True)
+    )
     return next(filter(None, found), None)
 
 

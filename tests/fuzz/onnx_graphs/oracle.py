@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 from onnx import helper
-from tests.fuzz.onnx_graphs.program import Array, Node, Program, Type, model_of
+from tests.fuzz.onnx_graphs.program import Node, Program, Type, model_of
 
 DTYPES = {
     "float": "float32", "double": "float64", "float16": "float16", "bool": "bool",
@@ -85,6 +85,10 @@ EXACT = frozenset((
 ))  # fmt: skip
 
 
+SUMS = frozenset({"DFT"})
+"""Ops whose results are sums of positive and negative parts, often 0 where all is exact."""
+
+
 def noisy(program: Program, number: int, rng: np.random.Generator) -> list[Any] | None:
     """The model's results at one of its sizes, each op with an error of its own."""
     given = {each.name: each.array for each in program.constants} | program.feeds(number)
@@ -101,24 +105,25 @@ def noisy(program: Program, number: int, rng: np.random.Generator) -> list[Any] 
             if kind is None:
                 return None
             types[name] = kind
-            values[name] = result if node.op in EXACT else _moved(result, rng)
+            values[name] = result if node.op in EXACT else _moved(result, rng, node.op in SUMS)
     return [values[name] for name, _ in program.outputs]
 
 
-def _moved(value: Any, rng: np.random.Generator) -> Any:
-    """Whole numbers stay: most of them are exact."""
+def _moved(value: Any, rng: np.random.Generator, is_sum: bool = False) -> Any:
+    """Whole numbers stay: most are exact. Sums that cancel have errors of what is summed."""
     if isinstance(value, list) or value.dtype.kind != "f":
         return value
     with np.errstate(all="ignore"):
-        step = np.spacing(np.abs(value)) * rng.integers(-MOVED, MOVED + 1, value.shape)
+        size = np.max(np.abs(value), initial=0) if is_sum else np.abs(value)
+        step = np.spacing(size) * rng.integers(-MOVED, MOVED + 1, value.shape)
         moved = (value + step).astype(value.dtype)
-        whole = (value == np.round(value)) | ~np.isfinite(value)
+        whole = ((value == np.round(value)) & (not is_sum)) | ~np.isfinite(value)
     return np.where(whole, value, moved)
 
 
-def spread(program: Program, number: int, runs: int = 6) -> list[Array | None] | None:
-    """For each result that is a tensor, how far noise moves each element: inf where it decides
-    what is there; None for one of which it decides the shape, or that is a sequence."""
+def spread(program: Program, number: int, runs: int = 6) -> list[Any] | None:
+    """For each result, how far noise moves each element: inf where it decides what is there; None
+    for one of which it decides the shape. That of a sequence is a list."""
     rng = np.random.default_rng(program.seed)
     found = [noisy(program, number, rng) for _ in range(runs)]
     if any(each is None for each in found):
@@ -126,7 +131,9 @@ def spread(program: Program, number: int, runs: int = 6) -> list[Array | None] |
     return [_spread(list(column)) for column in zip(*filter(None, found), strict=True)]
 
 
-def _spread(runs: list[Any]) -> Array | None:
+def _spread(runs: list[Any]) -> Any:
+    if all(isinstance(each, list) and len(each) == len(runs[0]) for each in runs):
+        return [_spread(list(column)) for column in zip(*runs, strict=True)]
     if any(isinstance(each, list) or each.shape != runs[0].shape for each in runs):
         return None
     if runs[0].dtype.kind != "f":

@@ -88,7 +88,10 @@ def length(g: Generator) -> None:
     if g.rng.random() < 0.6:
         g.node("LpNormalization", x, axis=g.axis(x), p=g.rng.choice((None, 1, 2)))
         return
-    g.node("MeanVarianceNormalization", image(g, ranks=(2,)))
+    x = image(g, ranks=(2,))
+    if any(value[:1, :1].size == 1 for value in g.each(x)):
+        raise Unfit  # the variance of one number is what rounding leaves
+    g.node("MeanVarianceNormalization", x)
 
 
 EQUATIONS = {
