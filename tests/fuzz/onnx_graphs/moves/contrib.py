@@ -67,6 +67,8 @@ def few_bits(g: Generator) -> None:
     """Weights of four or eight bits, in blocks of 16."""
     x = fixed_columns(g, ("float32",))
     rows, columns, bits = g.fixed(x, -1), g.rng.choice((1, 5, 16)), 4
+    if not rows:
+        raise Unfit
     blocks = -(-rows // 16)
     source = np.random.default_rng(g.rng.randrange(2**32))
     weight = g.array(source.integers(0, 256, (columns, blocks, 16 * bits // 8)).astype(np.uint8))

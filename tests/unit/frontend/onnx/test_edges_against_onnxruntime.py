@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
+from onnx import helper
 from tests.unit.frontend.onnx.models import model, node, tensor, value
 
 import anyshape as ash
+from anyshape.session.errors import InvalidGraph
 
 
 def same(made: Any, *feeds: dict[str, Any]) -> None:
@@ -92,3 +94,17 @@ def test_the_state_of_an_lstm_is_not_clipped() -> None:
     outputs = [value(name, None) for name in "yhc"]
     made = model([lstm], [value("x", ["n", 1, 1])], outputs, weights, opset=14)
     same(made, *({"x": np.full((steps, 1, 1), 2, np.float32)} for steps in (1, 7)))
+
+
+@pytest.mark.parametrize(("wide", "bytes_", "block"), [(0, 0, 16), (16, 7, 16), (16, 8, 0)])
+def test_weights_of_a_few_bits_have_the_bytes_that_they_say(
+    wide: int, bytes_: int, block: int
+) -> None:
+    weights = [tensor("w", np.zeros((1, 1, bytes_), np.uint8)), tensor("s", np.ones(1, np.float32))]
+    sizes = {"K": wide, "N": 1, "bits": 4, "block_size": block}
+    product = node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", **sizes)
+    opsets = [helper.make_opsetid("com.microsoft", 1)]
+    inputs, outputs = [value("x", ["n", wide])], [value("y", None)]
+    made = model([product], inputs, outputs, weights, opsets=opsets)
+    with pytest.raises(InvalidGraph, match="in blocks of"):
+        ash.InferenceSession(made)

@@ -246,10 +246,11 @@ def matmul_nbits(
     refuse_set(call, g_idx=g_idx is not None, weight_prepacked=weight_prepacked)
     if bits not in (2, 4, 8):
         raise active().refuse(f"MatMulNBits of {bits} bits", "quantise to 2, 4 or 8 bits")
-    blocks = -(-K // block_size)
-    quanta = unpacked(array_in(b, "weight").reshape(N, blocks, -1), bits)
-    if quanta.shape != (N, blocks, block_size):
+    blocks = -(-K // block_size) if block_size > 0 else 0
+    weight, held = array_in(b, "weight"), block_size * bits // 8
+    if min(N, K, blocks) < 1 or weight.size != N * blocks * held:
         raise call.invalid(f"has a weight {b.type} for {N} x {K} in blocks of {block_size}")
+    quanta = unpacked(weight.reshape(N, blocks, held), bits)
     zero = _zeros_of_blocks(zero_points, bits, N, blocks)
     real = cast_to(asarray(quanta), f32) - zero
     real = real * cast_to(scales, f32).reshape((N, blocks, 1))
