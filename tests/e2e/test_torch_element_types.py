@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import anyshape as ash
+from anyshape.base.errors import AnyshapeError
 
 BYTES = torch.tensor([0, 44, 100], dtype=torch.int8)
 WHOLE = torch.tensor([0, 1, 2, 2**24 + 1, 2**24 + 3])
@@ -32,6 +33,13 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "any": lambda x: (x.any(), x.any(1), x.any(0, keepdim=True)),
     "all": lambda x: (x.all(), x.all(1), x.all(0, keepdim=True)),
     "sign": torch.sign,
+    "extremes": lambda x: (torch.fmax(x, x.flip(0)), torch.fmin(x, x.flip(1)), x.max(x.flip(0))),
+    "shifts": lambda x: [
+        shifted
+        for by in (0, 7, 8, 9, 63, 64, 200, 300, 2**31, 2**40 + 3, -1)
+        for shifted in (torch.bitwise_left_shift(x, by), torch.bitwise_right_shift(x, by))
+    ],
+    "number first": lambda x: (torch.mul(70000, x), torch.div(70000, x), x * 70000, 70000 / x),
 }
 DTYPES = [
     torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.uint8,
@@ -72,6 +80,16 @@ def test_types_meet_as_in_torch(name: str) -> None:
         compiled = ash.compile(model, (example,), axes={"x": ("n", None)})
         for n in (1, 3, 17, 0):
             x = numbers(dtype, n)
-            torch.testing.assert_close(compiled(x), model(x), rtol=0, atol=0)
+            found, wanted = compiled(x), model(x)
+            torch.testing.assert_close(found, wanted, rtol=0, atol=0, equal_nan=True)
             compared += 1
     assert compared >= 4
+
+
+def test_powers_of_truths_by_a_truth_are_refused() -> None:
+    """torch says of the result that it has integers, and gives truths."""
+    example = numbers(torch.bool, 4)
+    with pytest.raises(AnyshapeError, match=r"truths to the power of True.*\n.*int\(True\)"):
+        ash.compile(lambda x: torch.pow(x, True), (example,))
+    compiled = ash.compile(lambda x: torch.pow(x, int(True)), (example,))
+    assert torch.equal(compiled(example), example.long())

@@ -54,10 +54,10 @@ class Call:
         """An operand in the dtype of the result."""
         return as_dtype(x, self.dtype)
 
-    def factors(self, *operands: ArrayLike) -> list[Tensor]:
+    def factors(self, x: ArrayLike, y: ArrayLike) -> list[Tensor]:
         """Operands of a product or quotient, in the dtype that torch computes in."""
-        wide = any(_needs_f32(x, self.dtype) for x in operands)
-        return [as_dtype(x, f32 if wide else self.dtype) for x in operands]
+        dtype = f32 if _needs_f32(y, self.dtype) else self.dtype
+        return [as_dtype(operand, dtype) for operand in (x, y)]
 
     def held(self, x: ArrayLike) -> Tensor:
         """An operand in the dtype of the result, which must hold a number: torch refuses others
@@ -84,9 +84,9 @@ def as_dtype(x: ArrayLike, dtype: DType) -> Tensor:
 
 
 def _needs_f32(x: ArrayLike, dtype: DType) -> bool:
-    """Whether a number meets a 16-bit float that does not hold it. torch multiplies and divides by
-    numbers in f32 there and rounds once: `h / 70000` in f16 is no division by infinity. Sums do
-    round the number first."""
+    """Whether a 16-bit float meets a number behind it that it does not hold. torch multiplies and
+    divides by numbers in f32 there and rounds once: `h / 70000` in f16 is no division by infinity.
+    Sums round the number first, and so does what begins with one: `torch.mul(70000, h)`."""
     if not dtype.is_float or dtype.bits > 16:
         return False
     if isinstance(x, Tensor):

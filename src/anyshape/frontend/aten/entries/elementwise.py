@@ -16,6 +16,7 @@ from anyshape.frontend.builder.movement import broadcast_to
 from anyshape.frontend.builder.quotients import fmod, trunc, trunc_divide
 from anyshape.frontend.builder.source import full_like
 from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import bool_, f16, f32, u8
 
 Function = Callable[..., Tensor]
@@ -131,6 +132,10 @@ def _extremum(function: Function, of_truths: Function) -> Function:
     return apply
 
 
+maximum = _extremum(ew.maximum, ew.logical_or)
+minimum = _extremum(ew.minimum, ew.logical_and)
+
+
 def _logic(function: Function) -> Function:
     def apply(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
         return function(x, y)
@@ -166,6 +171,9 @@ def _divided(call: Call, x: ArrayLike, y: ArrayLike, rounding_mode: str | None =
 
 
 def _power(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
+    if isinstance(y, bool) and isinstance(x, Tensor) and x.dtype == bool_:
+        # torch's kernel gives truths, and says of them that they are integers
+        raise active().refuse(f"truths to the power of {y}", f"write int({y}), or the result")
     if isinstance(y, (int, float)) and y in (2, 3):  # as torch does it
         base = call.operand(x)
         return ew.square(base) if y == 2 else ew.square(base) * base
@@ -198,8 +206,7 @@ for _name in ("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar"):
 for _name in ("div.Tensor_mode", "div.Scalar_mode"):
     TABLE[f"aten.{_name}"] = _divided
 for _name, _function in {
-    "maximum": _extremum(ew.maximum, ew.logical_or),
-    "minimum": _extremum(ew.minimum, ew.logical_and),
+    "maximum": maximum, "minimum": minimum,
     "logical_and": _logic(ew.logical_and), "logical_or": _logic(ew.logical_or),
     "logical_xor": _logic(ew.logical_xor), "floor_divide": _division(ew.floor_divide),
 }.items():  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from anyshape.frontend.aten.calls import Call, NoEntryError, entry
+from anyshape.frontend.aten.entries import elementwise
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder.convert import ArrayLike, widened
 from anyshape.frontend.builder.functions import atan, sqrt
@@ -25,7 +26,8 @@ def copysign(call: Call, x: Tensor, sign: ArrayLike) -> Tensor:
 
 
 def _is_negative(x: Tensor) -> Tensor:
-    """Also of the zero that has a sign: its reciprocal tells."""
+    """Also of the zero that has a sign: its reciprocal tells. NaN counts as positive: which sign
+    it has is nobody's choice."""
     below = x < 0
     if not x.dtype.is_float:
         return below
@@ -38,12 +40,12 @@ def _is_negative(x: Tensor) -> Tensor:
 @entry("aten.fmax.default")
 def fmax(call: Call, x: Tensor, y: Tensor) -> Tensor:
     """The larger one, or the one that is a number."""
-    return _unless_nan(call, x, y, ew.maximum(call.operand(x), call.operand(y)))
+    return _unless_nan(call, x, y, elementwise.maximum(call, x, y))
 
 
 @entry("aten.fmin.default")
 def fmin(call: Call, x: Tensor, y: Tensor) -> Tensor:
-    return _unless_nan(call, x, y, ew.minimum(call.operand(x), call.operand(y)))
+    return _unless_nan(call, x, y, elementwise.minimum(call, x, y))
 
 
 def _unless_nan(call: Call, x: Tensor, y: Tensor, both: Tensor) -> Tensor:
@@ -110,9 +112,7 @@ def right_shift(call: Call, x: ArrayLike, count: ArrayLike) -> Tensor:
 
 
 def _count(call: Call, count: ArrayLike) -> Tensor:
-    """A number that the dtype may not hold is as good as all of its bits."""
+    """A number wraps, as torch's does: 2**40 is 0 for bytes, which shifts nothing."""
     if not call.dtype.is_integer:
         raise NoEntryError  # torch scales floats
-    bits = call.dtype.bits
-    is_far = isinstance(count, int) and not 0 <= count < bits
-    return call.operand(bits if is_far else count)
+    return call.operand(count)
