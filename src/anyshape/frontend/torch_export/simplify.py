@@ -25,6 +25,7 @@ from anyshape.frontend.torch_export.conds import any_strides
 from anyshape.frontend.torch_export.fake_kernels import KERNELS, fake_kernels
 from anyshape.frontend.torch_export.number_functions import any_function
 from anyshape.frontend.torch_export.questions import Questions
+from anyshape.frontend.torch_export.unbound_views import selected_parts
 
 Decompositions = dict[Any, Callable[..., Any]]
 
@@ -45,6 +46,8 @@ def simplified(program: Any, questions: Questions) -> Any:
     writing = writes(program.graph_module)
     if not unknown and not writing:
         return program
+    if writing:
+        program = selected_parts(program)
     table: Decompositions = torch.export.default_decompositions()
     whole = TABLE.keys() | _ASK_ABOUT_SIZES | set(map(str, KERNELS))
     _keep_whole(table, [op for op in table if str(op) in whole])
