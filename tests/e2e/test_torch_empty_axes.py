@@ -67,6 +67,36 @@ def test_a_pool_needs_a_channel() -> None:
         model(torch.randn(2, 0, 6))
 
 
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5])
+def test_differences_are_none_where_there_is_not_enough(n: int) -> None:
+    def differences(x: Any) -> Any:
+        truths, whole = x > 0, (x * 9).byte()
+        return (
+            x.diff(n=n, dim=0), torch.diff(truths, n, 0), x.diff(n, prepend=x[:, :1]),
+            torch.diff(whole, n, dim=-1, append=x), whole.diff(n, 0, whole[:1], whole[:2]),
+        )  # fmt: skip
+
+    axes = {"x": ("n", "m")}
+    model = ash.compile(differences, (torch.randn(4, 6),), axes=axes, executor="reference")
+    for size in ((4, 6), (1, 1), (0, 3), (2, 2), (3, 1), (9, 4)):
+        x = torch.randn(size).abs()
+        for found, wanted in zip(model(x), differences(x), strict=True):
+            torch.testing.assert_close(found, wanted)
+
+
+@pytest.mark.parametrize("correction", [-2, 0, 0.5, 3])
+def test_nothing_has_no_variance(correction: float) -> None:
+    def variances(x: Any) -> Any:
+        return x.var(0, correction=correction), *torch.var_mean(x, correction=correction)
+
+    axes = {"x": ("n", "m")}
+    model = ash.compile(variances, (torch.randn(4, 6),), axes=axes, executor="reference")
+    for size in ((4, 6), (1, 1), (0, 3), (2, 0), (3, 1)):
+        x = torch.randn(size)
+        for found, wanted in zip(model(x), variances(x), strict=True):
+            torch.testing.assert_close(found, wanted, equal_nan=True)
+
+
 def test_bytes_are_negated_as_by_torch() -> None:
     def negated(x: Any) -> Any:
         return -x

@@ -20,6 +20,12 @@ def image(x: Any) -> Any:
     return x.reshape(1, 1, *x.shape).expand(2, 3, -1, -1)
 
 
+def written_diagonal(x: Any) -> Any:
+    x.diagonal(x.shape[0] // 2 - 1).add_(5)
+    x[:1].mul_(2)
+    return x
+
+
 def pair(indices: Any) -> tuple[Any, Any]:
     return indices[0], indices[1]
 
@@ -43,6 +49,14 @@ CASES: dict[str, Function] = {
     "max_pool1d": lambda x: fn.max_pool1d(x, x.shape[1]).squeeze(1),
     "max_pool1d of a batch": lambda x: fn.max_pool1d(image(x)[0], x.shape[1], x.shape[1]),
     "avg_pool1d": lambda x: fn.avg_pool1d(x, x.size(1)),
+    "diagonal": lambda x: x.diagonal(x.shape[0] // 2 - 1) * 2,
+    "diagonal of planes": lambda x: image(x).diagonal(1 - x.shape[0], -2, dim2=-1),
+    "linalg.diagonal": lambda x: torch.linalg.diagonal(x, offset=x.shape[1] - 3),
+    "diag": lambda x: (torch.diag(x, 2 - x.shape[0]), x.sum(1).diag(x.shape[0] - 3)),
+    "diag_embed": lambda x: torch.diag_embed(x, x.shape[1] - 3, 0, 1),
+    "written diagonal": lambda x: written_diagonal(x.clone()),
+    "new_tensor": lambda x: (x.new_tensor(x.shape[0] / 2), x.long().new_tensor([7, x.shape[1]])),
+    "as_tensor": lambda x: torch.as_tensor([[float(x.shape[0]), 0.5]], dtype=torch.float64),
     "a number": lambda x: x + torch.linspace(0, 1, 5).sum() + torch.hann_window(4).sum(),
 }
 

@@ -163,6 +163,19 @@ def combinations(x: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return x.new_empty([count if with_replacement else own.sym_max(count, 0), r])
 
 
+@_kernel(aten.diff.default)
+def diff(x: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """torch's own code asks whether there is as much as it takes away. No differences are the
+    elements themselves, whatever is prepended."""
+    if n == 0:
+        return _like(x)
+    parts = [part for part in (prepend, x, append) if part is not None]
+    whole = torch.cat(parts, dim) if len(parts) > 1 else x
+    place = dim % x.dim()
+    size = own.sym_max(whole.shape[place] - n, 0)
+    return whole.new_empty([*whole.shape[:place], size, *whole.shape[place + 1 :]])
+
+
 @_kernel(aten.vander.default)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803 - torch's
     dtype = x.dtype if x.is_floating_point() or x.is_complex() else torch.int64

@@ -27,10 +27,13 @@ layers: Any = functional
 def size_arguments() -> Generator[None]:
     """Within, these functions take symbolic sizes."""
     with ExitStack() as stack:
-        for owner, functions in ((own, _OF_TORCH), (layers, _OF_LAYERS)):
+        for owner, functions in _OWNERS:
             for name, of_sizes in functions.items():
                 taking = _taking(getattr(owner, name), of_sizes, _has_size)
                 stack.enter_context(patch.object(owner, name, taking))
+        for owner, name in ((own, "as_tensor"), (own.Tensor, "new_tensor")):
+            taking = _taking(getattr(owner, name), _NUMBERS[name], _has_number)
+            stack.enter_context(patch.object(owner, name, taking))
         taking = _taking(layers.max_pool1d, _max_pool1d, lambda x: isinstance(x, torch.Tensor))
         stack.enter_context(patch.object(layers, "max_pool1d", taking))
         yield
@@ -53,6 +56,26 @@ def _has_size(argument: Any) -> bool:
     if isinstance(argument, (list, tuple)):
         return any(map(_has_size, argument))  # pyright: ignore[reportUnknownArgumentType]
     return type(argument) is torch.SymInt  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _has_number(argument: Any) -> bool:
+    if isinstance(argument, (list, tuple)):
+        return any(map(_has_number, argument))  # pyright: ignore[reportUnknownArgumentType]
+    return type(argument) in (torch.SymInt, torch.SymFloat)  # pyright: ignore[reportUnknownArgumentType]
+
+
+# --- tensors of numbers ---------------------------------------------------------------------------
+
+
+def _as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
+    return torch.tensor(data, dtype=dtype)
+
+
+def _new_tensor(x: Any, data: Any, *, dtype: Any = None, **_: Any) -> Any:
+    return torch.tensor(data, dtype=dtype or x.dtype)
+
+
+_NUMBERS: dict[str, Function] = {"as_tensor": _as_tensor, "new_tensor": _new_tensor}
 
 
 # --- numbers with equal steps ---------------------------------------------------------------------
@@ -118,6 +141,36 @@ def _one_hot(indices: Any, num_classes: Any = -1) -> Any:
     return zeros.scatter(-1, indices.unsqueeze(-1), 1)
 
 
+# --- diagonals ------------------------------------------------------------------------------------
+
+
+def _diagonal(x: Any, offset: Any = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A view, as torch's own: the first diagonal of what is left of rows and columns."""
+    down, right = _corner(offset)
+    parts = [slice(None)] * x.dim()
+    parts[dim1], parts[dim2] = slice(down, None), slice(right, None)
+    return x[tuple(parts)].diagonal(0, dim1, dim2)
+
+
+def _of_matrices(x: Any, *, offset: Any = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    return _diagonal(x, offset, dim1, dim2)
+
+
+def _diag(x: Any, diagonal: Any = 0) -> Any:
+    return _diag_embed(x, diagonal) if x.dim() == 1 else _diagonal(x, diagonal).clone()
+
+
+def _diag_embed(x: Any, offset: Any = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    down, right = _corner(offset)
+    planes = layers.pad(torch.diag_embed(x), (right, down, down, right))
+    return planes.movedim((-2, -1), (dim1, dim2))
+
+
+def _corner(offset: Any) -> tuple[Any, Any]:
+    """Where a diagonal begins: its row and column, of which one is 0."""
+    return own.sym_max(-offset, 0), own.sym_max(offset, 0)
+
+
 # --- pooling over all that there is ---------------------------------------------------------------
 
 
@@ -169,6 +222,11 @@ def _expression(size: Any) -> Any:
     return size.node.expr if hasattr(size, "node") else size
 
 
+_DIAGONALS: dict[str, Function] = {
+    "diagonal": _diagonal,
+    "diag": _diag,
+    "diag_embed": _diag_embed,
+}
 _OF_TORCH: dict[str, Function] = {
     "linspace": _linspace,
     "logspace": _logspace,
@@ -177,9 +235,16 @@ _OF_TORCH: dict[str, Function] = {
     "blackman_window": _window(0.42, -0.5, 0.08),
     "triu_indices": _triangle(torch.triu),
     "tril_indices": _triangle(torch.tril),
+    **_DIAGONALS,
 }
 _OF_LAYERS: dict[str, Function] = {"one_hot": _one_hot} | {
     f"{kind}_pool{rank}d": _pool(rank, whole)
     for kind, whole in (("avg", torch.mean), ("max", torch.amax))
     for rank in (1, 2, 3)
 }
+_OWNERS: tuple[tuple[Any, dict[str, Function]], ...] = (
+    (own, _OF_TORCH),
+    (own.Tensor, _DIAGONALS),
+    (own.linalg, {"diagonal": _of_matrices}),
+    (layers, _OF_LAYERS),
+)

@@ -15,6 +15,7 @@ from anyshape.frontend.builder.padding import pad_or_cut
 from anyshape.frontend.builder.source import arange
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
+from anyshape.ir.types import bool_
 from anyshape.sym import Dim, Equal, NotEqual, Origin, Predicate, maximum
 
 Bound = int | Dim | None
@@ -214,6 +215,28 @@ def constant_pad(call: Call, x: Tensor, pad: Sequence[Size], value: ArrayLike = 
     none = (Dim.of(0), Dim.of(0))
     pairs = [none] * (x.ndim - len(widths)) + widths[::-1]
     return pad_or_cut(x, pairs, call.held(value))
+
+
+@entry("aten.diff.default")
+def diff(
+    call: Call,
+    x: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
+    """Differences of neighbours, `n` times; none where there is not enough. Those of truths are
+    truths."""
+    if n == 0:  # also where something is prepended
+        return x
+    parts = [part for part in (prepend, x, append) if part is not None]
+    axis = normal_axis(dim, x.ndim)
+    found = cat(call, parts, axis) if len(parts) > 1 else call.operand(x)
+    for _ in range(n):
+        upper, lower = (slice_(call, found, axis, *bounds) for bounds in ((1, None), (0, -1)))
+        found = upper != lower if call.dtype == bool_ else upper - lower
+    return found
 
 
 @entry("aten.roll.default")
