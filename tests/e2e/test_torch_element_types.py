@@ -34,6 +34,13 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "all": lambda x: (x.all(), x.all(1), x.all(0, keepdim=True)),
     "sign": torch.sign,
     "extremes": lambda x: (torch.fmax(x, x.flip(0)), torch.fmin(x, x.flip(1)), x.max(x.flip(0))),
+    "logarithms": lambda x: (
+        torch.xlogy(x.half(), x.flip(0)),
+        torch.xlogy(0, x - 1),
+        torch.xlogy(x, x.dim()),
+        torch.special.xlog1py(x.flip(0).half(), x),
+    ),
+    "where": lambda x: (torch.where(x > 1, x, -1), torch.where(x > 1, 70000, x), x.where(x > 1, 1)),
     "shifts": lambda x: [
         shifted
         for by in (0, 7, 8, 9, 63, 64, 200, 300, 2**31, 2**40 + 3, -1)

@@ -218,7 +218,7 @@ for _name, _function in {
 
 @entry("aten.where.self")
 def where(call: Call, condition: Tensor, x: ArrayLike, y: ArrayLike) -> Tensor:
-    return ew.where(condition, call.held(x), call.held(y))
+    return ew.where(condition, call.operand(x), call.operand(y))
 
 
 @entry("aten.clamp.default", "aten.clamp.Tensor")

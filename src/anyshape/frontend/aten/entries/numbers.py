@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from anyshape.frontend.aten.calls import Call, NoEntryError, entry
 from anyshape.frontend.aten.entries import elementwise
 from anyshape.frontend.builder import elementwise as ew
-from anyshape.frontend.builder.convert import ArrayLike, widened
-from anyshape.frontend.builder.functions import atan, sqrt
+from anyshape.frontend.builder.convert import ArrayLike, asarray, widened
+from anyshape.frontend.builder.functions import atan, log, log1p, sqrt
 from anyshape.frontend.builder.tensor import Tensor
 
 # --- signs ----------------------------------------------------------------------------------------
@@ -77,6 +78,26 @@ def atan2(call: Call, y: Tensor, x: Tensor) -> Tensor:
     angle = ew.where(sizes[0] > sizes[1], math.pi / 2 - angle, angle)
     angle = ew.where(_is_negative(right), math.pi - angle, angle)
     return call.operand(ew.where(_is_negative(down), -angle, angle))
+
+
+@entry("aten.xlogy.Tensor", "aten.xlogy.Scalar_Self", "aten.xlogy.Scalar_Other")
+def xlogy(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
+    """Nothing times any logarithm is nothing."""
+    return _times(call.operand(x), call.operand(y), log)
+
+
+@entry(
+    "aten.special_xlog1py.default",
+    "aten.special_xlog1py.self_scalar",
+    "aten.special_xlog1py.other_scalar",
+)
+def xlog1py(call: Call, x: ArrayLike, y: ArrayLike) -> Tensor:
+    return _times(call.operand(x), call.operand(y), log1p)
+
+
+def _times(x: Tensor, y: Tensor, logarithm: Callable[[Tensor], Tensor]) -> Tensor:
+    product = ew.where(x == 0, asarray(0, x.dtype), x * logarithm(y))
+    return ew.where(ew.isnan(y), y, product)
 
 
 # --- scales ---------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from anyshape.frontend.aten.value_checks import op_name
 from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder import reduce as red
 from anyshape.frontend.builder.axes import Axes, normal_axes
-from anyshape.frontend.builder.convert import cast_to, widened
+from anyshape.frontend.builder.convert import asarray, cast_to, widened
 from anyshape.frontend.builder.functions import sqrt
 from anyshape.frontend.builder.search import histc as counted_in_range
 from anyshape.frontend.builder.source import arange
@@ -19,6 +19,7 @@ from anyshape.frontend.builder.tensor import Tensor
 from anyshape.frontend.builder.tracer import active
 from anyshape.ir.types import i64
 from anyshape.ops.elementwise import cast
+from anyshape.sym import product
 
 Function = Callable[..., Tensor]
 
@@ -115,7 +116,16 @@ def var(
     correction: float | None = None,
     keepdim: bool = False,
 ) -> Tensor:
-    return red.var(x, _axes(dim), keepdim, 1 if correction is None else correction)
+    found = red.var(x, _axes(dim), keepdim, 1 if correction is None else correction)
+    return (
+        _unless_empty(x, _axes(dim), found) if correction is not None and correction < 0 else found
+    )
+
+
+def _unless_empty(x: Tensor, axes: Axes | None, variance: Tensor) -> Tensor:
+    """Nothing has no mean, also where a count is raised above 0."""
+    count = asarray(product(x.shape[axis] for axis in normal_axes(axes, x.ndim)), i64)
+    return ew.where(count == 0, asarray(math.nan, variance.dtype), variance)
 
 
 @entry("aten.var.dim")
