@@ -41,6 +41,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
         torch.special.xlog1py(x.flip(0).half(), x),
     ),
     "where": lambda x: (torch.where(x > 1, x, -1), torch.where(x > 1, 70000, x), x.where(x > 1, 1)),
+    "numbers below 0": lambda x: (x.clamp(min=-1), x.clamp(-5, 7), x.masked_fill(x > 1, -1)),
     "shifts": lambda x: [
         shifted
         for by in (0, 7, 8, 9, 63, 64, 200, 300, 2**31, 2**40 + 3, -1)

@@ -61,8 +61,12 @@ class Call:
 
     def held(self, x: ArrayLike) -> Tensor:
         """An operand in the dtype of the result, which must hold a number: torch refuses others
-        where a number is stored as it is."""
-        return cast_to(x, self.dtype) if isinstance(x, Tensor) else asarray(x, self.dtype)
+        where a number is stored as it is. Unsigned ones wrap below 0: -1 is the largest."""
+        dtype = self.dtype
+        if isinstance(x, Tensor):
+            return cast_to(x, dtype)
+        wraps = dtype.kind == "uint" and isinstance(x, int) and -(1 << dtype.bits) < x < 0
+        return as_dtype(x, dtype) if wraps else asarray(x, dtype)
 
 
 def in_wide(x: Tensor) -> Tensor:
