@@ -110,6 +110,7 @@ def _compared(
 
 ANSWERED = (
     "is ambiguous",  # a -1 in the shape of nothing: any size will do
+    "single memory location",  # what is read and written overlap: all is read before
 )
 
 

@@ -16,6 +16,8 @@ from tests.fuzz.torch_modules.program import HEADER, Input, Program, Sizes, Stat
 
 AXES = ("n", "m", "k")
 CONSTANTS = ("3", "4", "8")
+DTYPES = ("int64", "int64", "bool", "int32", "uint8", "float64")
+"""Of inputs that are not float32."""
 MOST_ELEMENTS = 3000
 MOST_RANK = 5
 LARGEST = 1e4
@@ -198,7 +200,7 @@ def random_inputs(rng: random.Random) -> tuple[Input, ...]:
     for name in ("x", "y", "z")[: rng.choice((1, 2, 2, 3))]:
         rank = rng.choice((1, 2, 2, 3, 3))
         dims = tuple(rng.choice((*AXES, *AXES, *CONSTANTS)) for _ in range(rank))
-        dtype = rng.choice(("float32",) * 8 + ("int64", "bool")) if inputs else "float32"
+        dtype = rng.choice(("float32",) * 8 + DTYPES) if inputs else "float32"
         inputs.append(Input(name, dims, dtype, keyword=bool(inputs) and rng.random() < 0.3))
     if all(dim.isdigit() for each in inputs for dim in each.dims):
         inputs[0] = Input("x", ("n", *inputs[0].dims[1:]))

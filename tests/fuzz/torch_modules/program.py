@@ -141,8 +141,9 @@ def _function(name: str, signature: str, lines: list[str]) -> str:
 
 def _value(given: Input, sizes: Sizes, random: torch.Generator) -> torch.Tensor:
     shape = given.shape(sizes)
-    if given.dtype == "int64":
-        return torch.randint(0, 9, shape, generator=random)
+    dtype = getattr(torch, given.dtype)
     if given.dtype == "bool":
         return torch.randint(0, 2, shape, generator=random).bool()
-    return torch.randn(shape, generator=random)
+    if not dtype.is_floating_point:
+        return torch.randint(0, 9, shape, generator=random, dtype=dtype)
+    return torch.randn(shape, generator=random, dtype=dtype)

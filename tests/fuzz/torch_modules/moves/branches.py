@@ -79,7 +79,9 @@ def shrinking(g: Generator) -> Statement | None:
     if name is None:
         return None
     new = g.fresh()
-    lines = [f"{new} = {name}", f"while {new}.shape[0] > 3:", f"    {new} = {new}[::2]"]
+    step = g.rng.choice(("{v}[::2]", "{v}[2:]", "{v}[: {v}.shape[0] // 2]", "{v}[1:] + {v}[:-1]"))
+    step = step.format(v=new)
+    lines = [f"{new} = {name}", f"while {new}.shape[0] > 3:", f"    {new} = {step}"]
     return Statement("\n".join(lines))
 
 

@@ -93,7 +93,34 @@ def sequential(g: Generator) -> str | None:
     return f"{name} + {g.layer(f'torch.nn.Sequential({inner})')}({name})"
 
 
+def image(g: Generator) -> str | None:
+    """Layers of channels and places."""
+    found = _of_width(g, 3, -2)
+    if found is None or g.rank(found[0]) != 3:
+        return None
+    name, width = found
+    kinds = (
+        f"GroupNorm(1, {width})", f"InstanceNorm1d({width})", f"ConvTranspose1d({width}, 2, 3, 2)",
+        "MaxPool1d(2)", "AvgPool1d(3, 2, 1)", "AdaptiveAvgPool1d(2)", "AdaptiveMaxPool1d(3)",
+        "Upsample(scale_factor=2)", "ReflectionPad1d(1)", "ReplicationPad1d((2, 0))",
+        f"BatchNorm1d({width})", "CircularPad1d(1)", "MaxPool1d(3, 1, 1, ceil_mode=True)",
+    )  # fmt: skip
+    return f"{g.layer(f'torch.nn.{g.rng.choice(kinds)}.eval()')}({name})"
+
+
+def recurrent(g: Generator) -> str | None:
+    found = _of_width(g, 3)
+    if found is None or g.rank(found[0]) != 3:
+        return None
+    name, width = found
+    kind = g.rng.choice(("GRU", "LSTM", "RNN"))
+    return f"{g.layer(f'torch.nn.{kind}({width}, 3, batch_first=True)')}({name})[0]"
+
+
 LAYERS = (
+    image,
+    image,
+    recurrent,
     linear,
     linear,
     norm,

@@ -24,6 +24,13 @@ PARTS = (
     "torch.stack([p.sum() for p in {v}.chunk(2, {d})])", "{v} * len({v}.chunk(4, {d}))",
     "sum(p.sum() for p in {v}.split({s} // 2 + 1, {d}))", "{v}.unfold({d}, 2, 1)",
     "{v}.diff(dim={d})", "torch.split({v}, [1, {s} - 1], {d})[1]",
+    "{v}.diff(n=2, dim={d})", "{v}.diff(dim={d}, prepend={v})", "[*{v}.chunk(2, {d})][-1]",
+    "torch.cat([p * (i + 1) for i, p in enumerate({v}.chunk(3, {d}))], {d})",
+    "torch.cat([p.flip({d}) for p in {v}.split(2, {d})], {d})",
+    "{v}.tensor_split({s} % 3 + 1, {d})[0]",
+    "sum((p.sum() * q.sum() for p, q in zip({v}.chunk(2, {d}), {w}.chunk(2))), torch.zeros(()))",
+    "dict(enumerate({v}.chunk(2, {d})))[0]", "max({v}.chunk(2, {d}), key=lambda p: p.shape[{d}])",
+    "{v}.narrow({d}, {s} // 2, {s} - {s} // 2)", "{v}.split({s} // 2 + 1, {d})[0]",
     "{v}.split([{s} // 2, {s} - {s} // 2], {d})[1]", "{v}.chunk({s}, {d})[0]",
 )  # fmt: skip
 SLICES = (
@@ -38,7 +45,9 @@ JOINS = (
     "{v}.repeat_interleave(2, {d})", "F.pad({v}, (1, 2))", "F.pad({v}, (0, {a}))", "{v}.tile(2)",
     "{v}.roll({a}, {d})", "{v}.flip(0)", "torch.hstack([{v}, {v}])",
     "F.pad({v}, (0, 0, 1, 0), value=1.0)", "torch.cat([{v}[1:], {v}[:1]])",
-    "torch.vstack([{v}, {v}])",
+    "torch.vstack([{v}, {v}])", "torch.block_diag({v}, {w})", "torch.column_stack([{v}, {v}])",
+    "torch.broadcast_to({v}, ({a}, *{v}.shape))", "F.pad({v}, (-1, 1))", "torch.dstack([{v}, {v}])",
+    "F.pad({v}, (0, {s} - {s0}))", "F.pad({v}, ({a}, -1))", "torch.cat([{v}[:0], {v}])",
     "{v}.expand({a}, *{v}.shape)", "{v}.unsqueeze({d}).repeat_interleave({a}, {d})",
 )  # fmt: skip
 INDEXED = (
@@ -49,6 +58,12 @@ INDEXED = (
     "{v}[..., torch.arange({v}.shape[-1]) % 2 == 0]",
     "{v}.scatter({d}, torch.zeros_like({v}, dtype=torch.int64), 1.0)",
     "{v}.index_add(0, torch.arange({v}.shape[0]), {v})",
+    "{v}.diagonal({a} - 2, 0, {p})", "torch.diag_embed({v}, {a} - 2)", "torch.diag({v}, 1 - {s0})",
+    "torch.rot90({v}, 1, [0, -1])", "{v}.masked_select({v} > 0)", "{v}.take(torch.tensor([0, -1]))",
+    "{v}.index_fill({d}, torch.tensor([0]), 1.0)", "torch.atleast_3d({v})", "{v}.tril({a} - 3)",
+    "{v}.scatter_add({d}, torch.zeros_like({v}).long(), {v})", "{v}[torch.arange({s0})[1:] - 1]",
+    "{v}.index_copy({d}, torch.arange({s}).flip(0), {v})", "torch.where({v} > 0)[0]",
+    "{v}.unfold({d}, 2, 2).sum(-1)", "{v}[..., None, :].expand(*{v}.shape[:-1], {a}, -1)",
     "torch.where(torch.arange({s0}) > 1, 1, 0)", "{v}.diagonal() if {r} == 2 else {v}",
     "{v}[{v} > 0]", "F.one_hot(torch.arange({s0}) % 3, 3)", "{v}[[0, -1]]", "{v}[:, [0]]",
     "{v}.nonzero()", "torch.meshgrid(torch.arange({s}), torch.arange({s0}))[0]",

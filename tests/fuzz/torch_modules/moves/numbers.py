@@ -8,7 +8,10 @@ ARITHMETIC = (
     "{a} // 2", "{a} // 3 + 1", "{a} % 3", "{a} * 2", "{a} + 1", "{a} - 1", "{a} + {b}",
     "{a} * {b}", "max({a}, {b})", "min({a}, 4)", "max({a} - 2, 0)", "min({a}, {b})",
     "-(-{a} // 2)", "abs({a} - {b})", "{a} - {a} % 2", "({a} + 3) // 4 * 4", "{a} ** 2",
-    "sum(({a}, {b}))", "{a} if {a} < {b} else {b}",
+    "sum(({a}, {b}))", "{a} if {a} < {b} else {b}", "{a} // -2 + 6", "-{a} // 3 + {b}",
+    "-{a} % 4", "({a} - 5) % 3", "({a} - {b}) // 2 + 3", "divmod({a}, 3)[0]", "divmod(-{a}, 3)[1]",
+    "min({a}, {b}, 3)", "max(1, {a} - {b})", "sum([{a}, {b}, 1])", "{a} & 3", "{a} >> 1",
+    "int({a} > 3)", "({a} > {b}) + 1", "math.prod(({a}, 2))", "({a} % 3) * ({b} % 2)",
 )  # fmt: skip
 THROUGH_FLOATS = (
     "int({a} * 0.5)", "int({a} / 2)", "math.ceil({a} / 2)", "math.floor({a} / 3)",
@@ -23,7 +26,8 @@ TAKEN = (
     "(1 if isinstance({a}, int) else 2)", "(1 if type({a}) is int else 2)",
     "int({a} in (2, 4, 6))", "sum(range({a}))", "(5, 6, 7)[min({a}, 2)]", "~{a} + {a} + 2",
     "({a} << 1) >> 1", "{a} ^ 1", "int({a} and {b})", "({a} or 3)", "np.int64({a}) + 1",
-    "min(*[{a}, {b}])", "max([{a}, 2], key=lambda i: -i)", "len(({a},) * 2)", "int({a}.real)",
+    "min(*[{a}, {b}])", "math.gcd({a}, {b})", "sorted(({a}, {b}))[0]", "{a} | 1",
+    "max([{a}, 2], key=lambda i: -i)", "len(({a},) * 2)", "int({a}.real)",
 )  # fmt: skip
 FLOATS = (
     "math.sqrt({a})", "{a} ** 0.5", "float({a})", "{a} / 2", "math.log({a} + 1)", "1 / ({a} + 1)",
