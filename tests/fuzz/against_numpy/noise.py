@@ -160,6 +160,20 @@ def _is_nan(value: Array) -> Array:
     return np.isnan(value) if value.dtype.kind == "f" else np.zeros(value.shape, bool)
 
 
+def compared(function: Callable[..., Array], x: Noisy, y: Noisy) -> Noisy:
+    """A comparison. Numbers that may be the same are too close to call, also where both ends of
+    what they may be compare alike: 1 - 1e-12 is not 1, and neither is what is 1e-7 on either side.
+    """
+    result = mapped(function, x, y, dtype="bool")
+    if not is_float(x.dtype):
+        return result
+    x, y = broadcast(x, y)
+    with np.errstate(all="ignore"):
+        noise = x.error + y.error
+        close = (noise > 0) & (np.abs(x.value - y.value) <= noise)
+    return Noisy("bool", result.value, np.where(close, np.inf, result.error))
+
+
 def stepped(function: Callable[[Array], Array], x: Noisy) -> Noisy:
     """A function of floats with jumps (floor, round, sign): exact, or not known."""
     with np.errstate(all="ignore"):
@@ -174,7 +188,7 @@ def cast(x: Noisy, dtype: str) -> Noisy:
     if is_float(dtype):
         return rounded(dtype, x.value.astype(np.longdouble), x.error)
     if dtype == "bool":
-        return mapped(lambda v: v != 0, x, dtype="bool")
+        return compared(np.not_equal, x, Noisy(x.dtype, np.zeros_like(x.value), np.zeros(x.shape)))
     if is_float(x.dtype):
         return _truncated(x, dtype)
     return Noisy(dtype, x.value.astype(NUMPY[dtype]), x.error)
@@ -196,7 +210,7 @@ def widened(x: Noisy) -> Noisy:
 
 def sum_noise(x_abs_total: Array, terms: int, dtype: str) -> Array:
     """The error of a sum made in blocks or in pairs, of terms with this sum of magnitudes."""
-    return (20 + np.log2(max(terms, 1))) * EPS[wide(dtype)] * x_abs_total
+    return min(terms + 1, 20 + np.log2(max(terms, 1))) * EPS[wide(dtype)] * x_abs_total
 
 
 def coarse(value: Array, step: float) -> bool:

@@ -13,7 +13,7 @@ from tests.fuzz.against_numpy.check import Failure, Tally, Variant, check, rando
 from tests.fuzz.against_numpy.compare import Compared, difference
 from tests.fuzz.against_numpy.inputs import LAYOUTS, arrays_of
 from tests.fuzz.against_numpy.meaning import MEANINGS
-from tests.fuzz.against_numpy.noise import exact
+from tests.fuzz.against_numpy.noise import Noisy, cast, compared, exact, rounded
 from tests.fuzz.against_numpy.program import Input, Instruction, Program
 from tests.fuzz.against_numpy.shrink import shrunk, snippet
 from tests.fuzz.against_numpy.spellings import SPELLINGS
@@ -172,6 +172,45 @@ def test_a_crash_is_attributed_and_the_rest_goes_on() -> None:
     command = [sys.executable, "-c", ABORTING]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "[1, (2, 'crash exit code 7'), 3]"
+
+
+HANGING = """
+import time
+from tests.fuzz.against_numpy.isolate import Ended, Limits, each
+
+def work(job):
+    while job == 2:
+        pass
+    time.sleep(60 * (job == 3))
+    return job
+
+limits = Limits(cpu=1, looks=3, interval={interval})
+print([(i.job, i.how) if isinstance(i, Ended) else i for i in each(work, {jobs}, limits=limits)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("jobs", "interval", "wanted"),
+    [([1, 2, 4], 60, [1, (2, "hang"), 4]), ([3], 0.2, [(3, "hang")])],
+    ids=["busy", "waiting"],
+)
+def test_what_computes_for_ever_or_waits_for_ever_hangs(
+    jobs: list[int], interval: float, wanted: list[object]
+) -> None:
+    command = [sys.executable, "-c", HANGING.format(jobs=jobs, interval=interval)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == str(wanted)
+
+
+def test_numbers_that_may_be_equal_are_too_close_to_call() -> None:
+    """A softmax that is 1 - 4e-12, and 1 in its own type."""
+    near = Noisy("f32", np.array([1 - 4e-12, 0.5], np.longdouble), np.array([1e-7, 1e-7]))
+    one = exact(np.ones(2, np.float32))
+    for function in (np.equal, np.not_equal, np.less, np.greater_equal):
+        assert np.isinf(compared(function, near, one).error).tolist() == [True, False]
+    assert np.isinf(cast(rounded("f32", near.value - 1, near.error), "bool").error).tolist() == [
+        True, False,
+    ]  # fmt: skip
 
 
 def test_failures_shrink_to_what_matters() -> None:

@@ -13,6 +13,7 @@ from tests.fuzz.against_numpy.noise import (
     Noisy,
     broadcast,
     cast,
+    compared,
     constant,
     mapped,
     stepped,
@@ -36,7 +37,7 @@ def arithmetic(function: Function) -> Callable[..., Noisy]:
 
 
 def comparison(function: Function) -> Callable[..., Noisy]:
-    return lambda x, y: mapped(function, *together(x, y), dtype="bool")
+    return lambda x, y: compared(function, *together(x, y))
 
 
 def as_bool(x: Operand) -> Noisy:
