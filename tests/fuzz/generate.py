@@ -42,7 +42,6 @@ class Generator:
     depth: int = 0
     inside: Sequence[Move] = ()  # what bodies are grown by, besides simple moves
     axes: tuple[Axis, ...] = AXES  # that have a size
-    nudge: float = 0.0  # by which part of themselves weights are off, at most
 
     # --- picking ------------------------------------------------------------------------------
 

@@ -35,8 +35,7 @@ def weights(g: Generator, *shape: int, dtype: DType) -> Expr:
     """A constant, small so that sums stay so."""
     rng = np.random.default_rng(g.rng.getrandbits(32))
     array = rng.normal(size=shape) / math.sqrt(max(1, shape[0]))
-    array = (array * (1 + g.nudge * rng.random(shape))).astype(dtype.numpy)
-    return Expr(g.builder, g.builder.constant(array))
+    return Expr(g.builder, g.builder.constant(array.astype(dtype.numpy)))
 
 
 # --- elementwise ----------------------------------------------------------------------------------

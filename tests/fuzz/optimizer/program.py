@@ -54,17 +54,14 @@ def axes_of(seed: int) -> tuple[Axis, ...]:
     return tuple(axes)
 
 
-def graph_of(program: Program, nudge: float = 0.0) -> Graph:
-    """Moves that find nothing to work on, or that shape rules refuse, leave nothing behind.
-
-    Weights may be off by a nudge.
-    """
+def graph_of(program: Program) -> Graph:
+    """Moves that find nothing to work on, or that shape rules refuse, leave nothing behind."""
     rng = random.Random(f"inputs {program.seed}")
     axes = axes_of(program.seed)
     builder = Builder.at_entry(Facts(axes=axes))
     for axis in axes:  # every axis has its size from somewhere
         builder.param(f32[axis.name])
-    generator = Generator(rng, builder, [], axes=axes, nudge=nudge)
+    generator = Generator(rng, builder, [], axes=axes)
     generator.pool += [_input(generator) for _ in range(rng.randint(1, 3))]
     generator.pool.append(builder.param(TensorType(bool_, _shape(rng, 2))))
     for name, seed in program.moves:

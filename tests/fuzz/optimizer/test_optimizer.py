@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 
-import numpy as np
 import pytest
 from tests.fuzz.optimizer import check as checks
 from tests.fuzz.optimizer.check import Failure, Tally, Way, check, interpreted, ways
@@ -13,7 +13,8 @@ from tests.fuzz.optimizer.moves import MOVES
 from tests.fuzz.optimizer.program import Program, axes_of, graph_of, random_program
 from tests.fuzz.optimizer.shrink import shrunk, snippet
 
-from anyshape.ir import Graph
+from anyshape.ir import Graph, evaluate
+from anyshape.ir.text.parser import parse
 
 BLOCKS, GRAPHS = 4, 25
 FIRST = 700_000
@@ -65,16 +66,46 @@ def test_axes_have_facts_of_many_kinds() -> None:
 PROGRAM = Program(FIRST, (("binary", 5), ("softmax", 3), ("norm", 1), ("unary", 8)))
 
 
-def wrong(graph: Graph) -> checks.Run:
-    """As an optimisation that adds a little to everything."""
-    right = interpreted(graph, ())
-    return lambda inputs: [np.add(x, np.asarray(0.01, x.dtype)) for x in right(inputs)]
+def times(factor: float) -> Way:
+    """As an optimisation that is a little off, everywhere."""
+
+    def make(graph: Graph) -> checks.Run:
+        right = interpreted(graph, ())
+        return lambda inputs: [(x * factor).astype(x.dtype) for x in right(inputs)]
+
+    return Way("wrong, interpreted", make)
 
 
-def test_wrong_values_are_seen() -> None:
-    failure = check(PROGRAM, Tally(), lambda _: iter([Way("wrong, interpreted", wrong)]))
+def other_gelu(graph: Graph) -> checks.Run:
+    """As an optimisation that takes one definition for another, which is nearly the same."""
+    other = parse(re.sub(r"(= gelu\(.*?\)) :", r"\1 {approximate=tanh} :", graph.as_text()))
+    assert other != graph
+    return lambda inputs: evaluate(other, *inputs)
+
+
+def test_values_that_are_hardly_wrong_are_seen() -> None:
+    """Less than a hundredth of what rounding an input to 16 bits does."""
+    failure = check(PROGRAM, Tally(), lambda _: iter([times(1 + 1e-5)]))
     assert isinstance(failure, Failure)
     assert (failure.kind, failure.way) == ("values", "wrong, interpreted")
+
+
+def test_another_definition_of_an_op_is_seen() -> None:
+    program = Program(FIRST, (("gated", 2), ("residual", 3)))
+    failure = check(program, Tally(), lambda _: iter([Way("wrong, interpreted", other_gelu)]))
+    assert failure is not None
+
+
+def test_most_graphs_show_a_small_error() -> None:
+    programs = [random_program(seed) for seed in range(FIRST, FIRST + 30)]
+    seen = [check(each, Tally(), lambda _: iter([times(1 + 3e-5)])) for each in programs]
+    assert sum(failure is not None for failure in seen) >= 24
+
+
+def test_what_cancels_in_a_gelu_is_rounding() -> None:
+    """Its tail near -5, times a gate of some hundreds: right, and off by 6e-5."""
+    program = random_program(91_510_135)
+    assert check(program, Tally()) is None
 
 
 def test_errors_are_failures() -> None:
