@@ -84,6 +84,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     ConvolutionWeights(),  # behind it: what follows a convolution is next to it
     LoopInvariants(),  # before whoever takes products and sizes: outside, they are the graph's own
     ScannedProducts(),  # behind them: what is the same in each iteration is no row's own
+    EliminateDead(),  # what loops took along for what is in front of them now
     KnownIndices(),  # before whoever looks for indices: they are what they were made as
     ExpertLoops(),  # before whoever takes products: those of all experts are one
     Worklists(),  # what models and the pass before say about rows by group, in one form
