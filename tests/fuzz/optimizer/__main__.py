@@ -6,7 +6,6 @@ import sys
 
 from tests.fuzz.driver import Fuzzer, Job
 from tests.fuzz.optimizer.check import Failure, Tally, check
-from tests.fuzz.optimizer.moves import MOVES
 from tests.fuzz.optimizer.program import random_program
 from tests.fuzz.optimizer.shrink import shrunk, snippet
 
@@ -35,8 +34,8 @@ FUZZER = Fuzzer(
     shrunk=shrunk,
     snippet=snippet,
     summary=summary,
-    missing=lambda tally: set(MOVES) - set(tally.moves),
-    complete=500,
+    missing=Tally.missing,
+    complete=2000,
 )
 
 if __name__ == "__main__":

@@ -6,11 +6,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 from tests.fuzz import moves as simple
 from tests.fuzz.generate import Generator, Move, NotApplicableError
+from tests.fuzz.optimizer import model_moves as models
+from tests.fuzz.optimizer.building import (
+    heads_of,
+    keep,
+    picked,
+    projected,
+    split,
+    weights,
+    width_of,
+)
 
-from anyshape.ir.types import FLOATS, DType, bool_, i64
+from anyshape.ir.types import FLOATS, bool_, i64
 from anyshape.ops.compose import Expr, iota
 from anyshape.sym import Dim
 
@@ -21,21 +30,6 @@ class Weighted:
 
     apply: Move
     weight: int = 1
-
-
-def picked(g: Generator, min_rank: int = 1) -> Expr:
-    return Expr(g.builder, g.float_tensor(min_rank))
-
-
-def keep(g: Generator, x: Expr) -> None:
-    g.pool.append(x.value)
-
-
-def weights(g: Generator, *shape: int, dtype: DType) -> Expr:
-    """A constant, small so that sums stay so."""
-    rng = np.random.default_rng(g.rng.getrandbits(32))
-    array = rng.normal(size=shape) / math.sqrt(max(1, shape[0]))
-    return Expr(g.builder, g.builder.constant(array.astype(dtype.numpy)))
 
 
 # --- elementwise ----------------------------------------------------------------------------------
@@ -129,17 +123,6 @@ def row_statistics(g: Generator) -> None:
 # --- products -------------------------------------------------------------------------------------
 
 
-def width_of(x: Expr) -> int:
-    width = x.shape[-1].constant
-    if width is None:
-        raise NotApplicableError
-    return width
-
-
-def projected(x: Expr, w: Expr) -> Expr:
-    return x.apply("dot", w, contract=((x.rank - 1,), (0,)), batch=((), ()))
-
-
 def siblings(g: Generator) -> None:
     """Projections of one value, with weights that may be computed from constants."""
     x = picked(g)
@@ -160,27 +143,6 @@ def gated(g: Generator) -> None:
     else:
         left, right = (projected(x, weights(g, width_of(x), 8, dtype=x.dtype)) for _ in range(2))
     keep(g, left.apply(act) * right)
-
-
-def split(x: Expr, parts: int) -> list[Expr]:
-    size = width_of(x) // parts
-    zeros, ones = (Dim.of(0),) * (x.rank - 1), (Dim.of(1),) * x.rank
-    return [
-        x.apply(
-            "slice",
-            starts=(*zeros, Dim.of(part * size)),
-            stops=(*x.shape[:-1], Dim.of((part + 1) * size)),
-            steps=tuple(int(one) for one in ones),
-        )
-        for part in range(parts)
-    ]
-
-
-def heads_of(x: Expr, heads: int) -> Expr:
-    """[…, seq, heads * width] to […, heads, seq, width]."""
-    whole = x.reshape(*x.shape[:-1], Dim.of(heads), Dim.of(width_of(x) // heads))
-    rank = whole.rank
-    return whole.apply("transpose", perm=(*range(rank - 3), rank - 2, rank - 3, rank - 1))
 
 
 def attention(g: Generator) -> None:
@@ -386,3 +348,18 @@ MOVES: dict[str, Weighted] = {
     "repeated": Weighted(repeated, 1),
     **{name: Weighted(move) for name, move in VIEWS.items()},
 }
+
+MODELS: dict[str, Weighted] = {
+    "function": Weighted(models.function, 4),
+    "cast": Weighted(models.cast, 1),
+    "parts": Weighted(models.parts, 1),
+    "layers": Weighted(models.layers, 1),
+    "shared_heads": Weighted(models.shared_heads, 2),
+    "bytes": Weighted(models.bytes_, 2),
+    "convolution": Weighted(models.convolution, 3),
+    "recurrent": Weighted(models.recurrent, 1),
+    "invariant": Weighted(models.invariant, 1),
+    "chosen": Weighted(models.chosen, 1),
+    "followed": Weighted(models.followed, 1),
+}
+"""What programs have beside these (`program.py`)."""

@@ -7,17 +7,18 @@ leaving out moves.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from tests.fuzz.generate import Generator, NotApplicableError
-from tests.fuzz.optimizer.moves import MOVES
+from tests.fuzz.optimizer.moves import MODELS, MOVES, Weighted
 
 from anyshape.base.errors import AnyshapeError
 from anyshape.ir import Graph
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Value
-from anyshape.ir.types import Array, TensorType, bool_, f16, f32, f64
+from anyshape.ir.types import Array, DType, TensorType, bf16, bool_, f16, f32, f64
 from anyshape.sym import Axis, Dim, Facts, Symbol
 
 NAMES = ("batch", "seq", "keys", "even")
@@ -26,43 +27,87 @@ LONGEST = 11
 
 @dataclass(frozen=True)
 class Program:
-    """What a graph is made from; `moves` are names and seeds."""
+    """What a graph is made from; `moves` are names and seeds.
+
+    Graphs that are `plain` have axes with few facts, and sizes and types that most models have.
+    """
 
     seed: int
     moves: tuple[tuple[str, int], ...]
+    plain: bool = False
 
     def without(self, index: int) -> Program:
         return replace(self, moves=(*self.moves[:index], *self.moves[index + 1 :]))
 
 
+ALL: dict[str, Weighted] = {**MOVES, **MODELS}
+
+
 def random_program(seed: int, longest: int = LONGEST) -> Program:
+    """Most have what models are made of besides."""
+    program = plain_program(seed, longest)
+    rng = random.Random(f"models {seed}")
+    if rng.random() < 0.3:
+        return program
+    moves = list(program.moves)
+    names = rng.choices(list(MODELS), [each.weight for each in MODELS.values()], k=3)
+    for name in names[: rng.randint(0, 3)]:
+        moves.insert(rng.randint(0, len(moves)), (name, rng.getrandbits(32)))
+    return replace(program, moves=tuple(moves), plain=False)
+
+
+def plain_program(seed: int, longest: int = LONGEST) -> Program:
+    """As a test names it by its seed: none of what was added later changes it."""
     rng = random.Random(seed)
     count = rng.randint(2, longest)
     names = rng.choices(list(MOVES), [MOVES[name].weight for name in MOVES], k=count)
-    return Program(seed, tuple((name, rng.getrandbits(32)) for name in names))
+    moves = tuple((name, rng.getrandbits(32)) for name in names)
+    return Program(seed, moves, plain=True)
 
 
-def axes_of(seed: int) -> tuple[Axis, ...]:
+def axes_of(program: Program) -> tuple[Axis, ...]:
     """Axes with facts: ranges with and without 0 and an end, divisors, likely values."""
-    rng = random.Random(f"axes {seed}")
+    rng = random.Random(f"axes {program.seed}")
     axes = list[Axis]()
     for name in NAMES:
         step = 2 if name == "even" else 1
         least = rng.choice((0, step))
         most = rng.choice((None, 12, 512))
         axes.append(Axis(name, min=least, max=most, multiple_of=step))
-    return tuple(axes)
+    if program.plain:
+        return tuple(axes)
+    more = random.Random(f"facts {program.seed}")
+    return tuple(_with_facts(more, axis) for axis in axes)
+
+
+def _with_facts(rng: random.Random, axis: Axis) -> Axis:
+    """Likely values, a greater divisor, a gap, no broadcasting of 1; or none of these."""
+    (low, high), step = axis.ranges[0], axis.multiple_of
+    forms: tuple[Callable[[], Axis], ...] = (
+        lambda: axis,
+        lambda: axis,
+        lambda: replace(axis, likely=(8,)),
+        lambda: (
+            Axis(axis.name, min=rng.choice((0, 8)), max=high, multiple_of=8)
+            if (high or 8) >= 8
+            else axis
+        ),
+        lambda: Axis(axis.name, ranges=[(step, step), (8, high)], multiple_of=step),
+        lambda: Axis(axis.name, min=low, max=high, multiple_of=step, broadcasts=False),
+    )
+    return rng.choice(forms)()
 
 
 def graph_of(program: Program) -> Graph:
     """Moves that find nothing to work on, or that shape rules refuse, leave nothing behind."""
     rng = random.Random(f"inputs {program.seed}")
-    axes = axes_of(program.seed)
+    floats = PLAIN_FLOATS if program.plain else FLOATS
+    axes = axes_of(program)
     builder = Builder.at_entry(Facts(axes=axes))
     for axis in axes:  # every axis has its size from somewhere
         builder.param(f32[axis.name])
     generator = Generator(rng, builder, [], axes=axes)
-    generator.pool += [_input(generator) for _ in range(rng.randint(1, 3))]
+    generator.pool += [_input(generator, floats) for _ in range(rng.randint(1, 3))]
     generator.pool.append(builder.param(TensorType(bool_, _shape(rng, 2))))
     for name, seed in program.moves:
         generator.rng = random.Random(seed)
@@ -73,13 +118,17 @@ def graph_of(program: Program) -> Graph:
 def _apply(generator: Generator, name: str) -> None:
     before = len(generator.pool)
     try:
-        MOVES[name].apply(generator)
+        ALL[name].apply(generator)
     except (NotApplicableError, AnyshapeError):
         del generator.pool[before:]
 
 
-def _input(generator: Generator) -> Value:
-    dtype = generator.rng.choices((f32, f16, f64), (20, 1, 1))[0]
+PLAIN_FLOATS = (f32,) * 20 + (f16, f64)
+FLOATS = (f32,) * 18 + (f16, f64, bf16, bf16)
+
+
+def _input(generator: Generator, floats: Sequence[DType]) -> Value:
+    dtype = generator.rng.choices(floats)[0]
     shape = _shape(generator.rng, generator.rng.choice((1, 2, 2, 3)))
     return generator.builder.param(TensorType(dtype, shape))
 
@@ -103,40 +152,61 @@ def _finished(generator: Generator, rng: random.Random) -> Graph:
 # --- calls ----------------------------------------------------------------------------------------
 
 SIZES = (0, 1, 2, 3, 5, 8, 17)
+LONG = (16, 31, 32, 33, 47, 64, 65, 96, 97, 129)
+"""Around tiles; of one axis in a call, as products of sizes grow fast."""
 
 
-def random_binding(rng: random.Random, graph: Graph, axes: tuple[Axis, ...]) -> dict[Symbol, int]:
+def random_binding(
+    rng: random.Random, graph: Graph, axes: tuple[Axis, ...], has_long: bool = False
+) -> dict[Symbol, int]:
     """Sizes that satisfy the axes and the facts; the least ones if none are found."""
     facts = [fact.predicate for fact in graph.facts.facts]
     for _ in range(40):
-        binding = {Symbol(axis.name): _size(rng, axis) for axis in axes}
+        long = rng.choice(axes) if has_long and rng.random() < 0.4 else None
+        binding = {Symbol(axis.name): _size(rng, axis, axis is long) for axis in axes}
         if all(fact.holds(binding) for fact in facts if fact.symbols <= binding.keys()):
             return binding
     return {}
 
 
-def _size(rng: random.Random, axis: Axis) -> int:
-    low, high = axis.ranges[0]
-    fitting = [n for n in SIZES if low <= n <= (high or n)]
-    return -(-rng.choice(fitting) // axis.multiple_of) * axis.multiple_of
+def _size(rng: random.Random, axis: Axis, is_long: bool) -> int:
+    """One that the axis allows."""
+    sizes = {-(-n // axis.multiple_of) * axis.multiple_of for n in (LONG if is_long else SIZES)}
+    fitting = [
+        n for n in sorted(sizes) if any(low <= n <= (high or n) for low, high in axis.ranges)
+    ]
+    return rng.choice(fitting or [axis.ranges[0][0]])
+
+
+MAGNITUDES = (1.0,) * 12 + (1e-40, 1e-30, 1e-4, 30.0, 1e4, 1e30)
+"""Of inputs: denormal, as small as squares vanish, as great as powers and squares overflow."""
 
 
 def random_inputs(
-    seed: int, graph: Graph, binding: dict[Symbol, int], special: bool
+    seed: int, program: Program, graph: Graph, binding: dict[Symbol, int], special: bool
 ) -> list[Array]:
     rng = np.random.default_rng(seed)
     types = [type_ for type_ in graph.body.params if isinstance(type_, TensorType)]
-    return [_array(rng, type_, binding, special) for type_ in types]
+    sizes = random.Random(f"magnitudes {seed}")
+    return [
+        _array(rng, type_, binding, special, 1.0 if program.plain else sizes.choice(MAGNITUDES))
+        for type_ in types
+    ]
 
 
 def _array(
-    rng: np.random.Generator, type_: TensorType, binding: dict[Symbol, int], special: bool
+    rng: np.random.Generator,
+    type_: TensorType,
+    binding: dict[Symbol, int],
+    special: bool,
+    magnitude: float,
 ) -> Array:
     shape = tuple(dim.evaluate(binding) for dim in type_.shape)
     if type_.dtype is bool_:
         return rng.random(shape) < 0.7
-    x = np.asarray(rng.normal(size=shape))
+    x = np.asarray(rng.normal(size=shape)) * magnitude
     if special and x.size:
         some = rng.random(shape) < 0.1
         x = np.where(some, rng.choice((np.nan, np.inf, -np.inf, -0.0, 0.0), shape), x)
-    return x.astype(type_.dtype.numpy)
+    with np.errstate(all="ignore"):
+        return x.astype(type_.dtype.numpy)
