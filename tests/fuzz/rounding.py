@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 import numpy as np
-from tests.fuzz.against_numpy.dtypes import EPS, NAMES, NARROW, SMALLEST
+from tests.fuzz.against_numpy.dtypes import EPS, NAMES, NARROW, SMALLEST, wide
 from tests.fuzz.against_numpy.noise import FUNCTION_ULPS, sum_noise
 
 from anyshape.ir import Graph
@@ -97,9 +97,9 @@ class Wide(Expanding):
         if isinstance(node.attrs, CastAttrs) and node.attrs.to.is_float:
             return (operands[0].astype(np.float64),)
         types = [f64[type_.shape] if _is_float(type_) else type_ for type_ in node.types]
-        wide = Node.make(node.op, node.operands, node.attrs, types, node.regions, node.late)
+        in_f64 = Node.make(node.op, node.operands, node.attrs, types, node.regions, node.late)
         run = lambda index, inner, at: self.run(node.regions[index], inner, at)  # noqa: E731
-        return self.apply(wide, operands, sizes, run)
+        return self.apply(in_f64, operands, sizes, run)
 
 
 def _no_regions(index: int, inner: Sequence[Array], at: dict[Symbol, int]) -> tuple[Array, ...]:
@@ -171,7 +171,8 @@ def _noise_of_sum(total: Array, terms: int) -> Array:
     """Of a sum of terms with these magnitudes: where it is narrow, it is rounded at last."""
     name = NAMES[total.dtype]
     last = ulps(total) if name in NARROW else 0
-    return sum_noise(total.astype(np.float64), terms, name) + last
+    denormal = terms * SMALLEST[wide(name)]
+    return sum_noise(total.astype(np.float64), terms, name) + denormal + last
 
 
 def _noise(op: AnyOp, result: Array) -> Array:

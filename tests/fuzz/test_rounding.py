@@ -77,6 +77,14 @@ def test_products_are_as_far_off_as_their_terms_are_great() -> None:
     assert relative_room(product, x, x) < 30 * EPS
 
 
+def test_products_of_denormals_are_rounded_one_by_one() -> None:
+    def product(x: ash.f32["n"], y: ash.f32["n"]) -> Any:
+        return x @ y
+
+    found = rounding(product, column(0.3, 0.4, 0.3), np.full(3, 1e-42, np.float32))
+    assert found.room(0, RUNS) >= 2.0**-149
+
+
 def test_convolutions_are_as_far_off_as_their_terms_are_great() -> None:
     def convolved(x: ash.f32[1, 3, 1], w: ash.f32[1, 3, 1, 1]) -> Any:
         return ash.conv(x, w)
