@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from anyshape.loop.ir import Buffer, Copy, Matrix, Multiply, Span
+from anyshape.loop.ir import Copy, Index, Matrix, Multiply, Span
 from anyshape.loop.merge import step_of
 from anyshape.sym import (
     Answer,
@@ -37,13 +37,23 @@ def bounds_of(statement: Copy | Multiply, prover: Prover) -> tuple[Predicate, ..
     """
     match statement:
         case Copy(target, source, rows, columns):
-            stores, loads = (target, rows, columns), ((source, rows, columns),)
-        case Multiply(tile, lhs, rhs, rows, columns, depth, padded):
-            read = (tile.shape[1] if padded else columns) * statement.group
+            stores, loads = (target.shape, rows, columns), ((source, rows, columns),)
+        case Multiply(_, lhs, rhs, rows, columns, depth, padded):
+            room = statement.room
+            read = (room[1] if padded else columns) * statement.group
             steps = ceildiv(depth, statement.group)
-            stores, loads = (tile, rows, columns), ((lhs, rows, depth), (rhs, steps, read))
+            stores, loads = (room, rows, columns), ((lhs, rows, depth), (rhs, steps, read))
     found = [*_room(*stores), *(test for load in loads for test in _inside(*load, prover))]
+    if isinstance(statement, Multiply):
+        found += _exists(statement)
     return tuple(dict.fromkeys(found))
+
+
+def _exists(product: Multiply) -> Iterator[Predicate]:
+    """Which of several tiles it is."""
+    for index, size in zip(product.at, product.tile.shape, strict=False):
+        yield LessEqual(_ZERO, index)
+        yield from (Less(index, limit) for limit in limits_of(size))
 
 
 def work_of(statement: Copy | Multiply) -> tuple[Predicate, ...]:
@@ -54,9 +64,9 @@ def work_of(statement: Copy | Multiply) -> tuple[Predicate, ...]:
     return tuple(Less(_ZERO, size) for size in sizes)
 
 
-def _room(target: Buffer, rows: Dim, columns: Dim) -> Iterator[Predicate]:
+def _room(sizes: Index, rows: Dim, columns: Dim) -> Iterator[Predicate]:
     """Products store whole vectors, of which their tiles are made."""
-    for size, room in zip((rows, columns), target.shape, strict=True):
+    for size, room in zip((rows, columns), sizes, strict=True):
         yield from (LessEqual(size, limit) for limit in limits_of(room))
 
 

@@ -120,7 +120,7 @@ class _Frame:
         rows, columns, depth = (
             dim.evaluate(self.symbols) for dim in (product.rows, product.columns, product.depth)
         )
-        dtype, tile = product.tile.dtype, self.memory[product.tile.name]
+        dtype, tile = product.tile.dtype, self._tile(product)
         lhs = self._elements(product.lhs, rows, depth)
         rhs = self._rhs(product, depth, columns)
         _check_inside(product.tile.name, np.array([rows, columns]), np.array(tile.shape) + 1)
@@ -130,6 +130,12 @@ class _Frame:
                 factors = [_apply("cast", (factor,), dtype) for factor in (x, w)]
                 total = _apply("add", (total, _apply("mul", factors, dtype)), dtype)
             tile[i, j] = total
+
+    def _tile(self, product: Multiply) -> Array:
+        tiles = self.memory[product.tile.name]
+        at = tuple(dim.evaluate(self.symbols) for dim in product.at)
+        _check_inside(product.tile.name, np.array(at), np.array(tiles.shape[: len(at)]))
+        return tiles[at]
 
     def _rhs(self, product: Multiply, depth: int, columns: int) -> Array:
         group = product.group

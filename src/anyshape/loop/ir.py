@@ -303,6 +303,8 @@ class Multiply:
     for which the columns of rhs have to be next to each other. What is `ahead` is likely to be
     multiplied soon, and may be fetched into a cache; nothing needs to be there.
 
+    Scratch may be several tiles: `at` then says which of them, by an index for each further axis.
+
     A product of small integers may have `group` steps of k lie together in rhs, which is padded
     then: rhs[k, j] is the element `j * group + k % group` of row `k // group` of the matrix, and
     lhs is a run along k. What groups have beyond the depth is multiplied by any number, so it is 0.
@@ -318,11 +320,23 @@ class Multiply:
     added: bool = False
     ahead: Ahead | None = None
     group: int = 1
+    at: Index = ()
 
     @property
     def dims(self) -> tuple[Dim, ...]:
         fetched = () if self.ahead is None else self.ahead.dims
-        return (*self.lhs.dims, *self.rhs.dims, self.rows, self.columns, self.depth, *fetched)
+        sizes = self.rows, self.columns, self.depth
+        return (*self.lhs.dims, *self.rhs.dims, *sizes, *fetched, *self.at)
+
+    @property
+    def room(self) -> Index:
+        """Rows and columns of the tile."""
+        return self.tile.shape[len(self.at) :]
+
+    @property
+    def start(self) -> Dim:
+        """Elements before the tile."""
+        return self.tile.offset((*self.at, NEVER, NEVER))
 
 
 GROUPED = frozenset({(u8, i8, 4), (i16, i8, 2), (i16, u8, 2)})

@@ -44,6 +44,7 @@ from anyshape.loop.ir import (
     Buffer,
     Copy,
     For,
+    Index,
     Let,
     Local,
     Matrix,
@@ -237,19 +238,24 @@ class _Parser(ScalarParser):
         self.cursor.expect(":")
         columns = read_dim(self.cursor)
         self.cursor.expect("]")
+        at = self._at()
         added = self.cursor.accept("+") is not None
         self.cursor.expect("=")
         lhs = self._matrix()
-        if not added and not self.cursor.accept("@"):
+        if not added and not at and not self.cursor.accept("@"):
             return Copy(target, lhs, rows, columns)
-        if added:
-            self.cursor.expect("@", "only products are added to what scratch holds")
+        if added or at:
+            self.cursor.expect("@", "only products are added, or one of several tiles of scratch")
         rhs = self._matrix()
         padded = self.cursor.accept("padded") is not None
         group = self._number("groups are a number of steps", "'groups 4'", "groups") or 1
         self.cursor.expect("over")
         sizes = rows, columns, read_dim(self.cursor)
-        return Multiply(target, lhs, rhs, *sizes, padded, added, self._ahead(), group)
+        return Multiply(target, lhs, rhs, *sizes, padded, added, self._ahead(), group, at)
+
+    def _at(self) -> Index:
+        """Which of several tiles, if that is said."""
+        return read_shape(self.cursor) if self.cursor.accept("at") else ()
 
     def _ahead(self) -> Ahead | None:
         """What may be fetched, if that is said."""

@@ -24,6 +24,7 @@ from anyshape.loop.ir import (
     Copy,
     For,
     Guard,
+    Index,
     Let,
     Literal,
     Load,
@@ -110,10 +111,10 @@ def _lines(statement: Statement) -> Iterator[str]:
             yield from _for_lines(statement)
         case Copy(target, source, rows, columns):
             yield f"{_corner(target, rows, columns)} = {_matrix(source)}"
-        case Multiply(tile, lhs, rhs, rows, columns, depth, padded, added, ahead, group):
+        case Multiply(tile, lhs, rhs, rows, columns, depth, padded, added, ahead, group, at):
             product = f"{_matrix(lhs)} @ {_matrix(rhs)}{' padded' if padded else ''}"
             product += f" groups {group}" if group > 1 else ""
-            target = f"{_corner(tile, rows, columns)} {'+=' if added else '='}"
+            target = f"{_corner(tile, rows, columns, at)} {'+=' if added else '='}"
             yield f"{target} {product} over {depth}{_fetched(ahead)}"
         case Prepare(keys, body):
             yield f"prepare{' for ' if keys else ''}{', '.join(map(str, keys))} {{"
@@ -130,9 +131,10 @@ def _fetched(ahead: Ahead | None) -> str:
     return f" ahead {ahead.distance} part {ahead.part} of {ahead.parts}{least}"
 
 
-def _corner(scratch: Buffer, rows: Dim, columns: Dim) -> str:
-    """Its first rows and columns."""
-    return f"{_name(scratch.name)}[:{rows}, :{columns}]"
+def _corner(scratch: Buffer, rows: Dim, columns: Dim, at: Index = ()) -> str:
+    """The first rows and columns of it, or of one of several tiles."""
+    which = f" at {shape_text(at)}" if at else ""
+    return f"{_name(scratch.name)}[:{rows}, :{columns}]{which}"
 
 
 def _matrix(matrix: Matrix) -> str:

@@ -54,7 +54,8 @@ def map_statement(statement: Statement, dims: Mapping[Symbol, Dim], access: Acce
             sizes = ("rows", "columns", "depth")
             new = {name: getattr(statement, name).substitute(dims) for name in sizes}
             ahead = statement.ahead and statement.ahead.substitute(dims)
-            return replace(statement, **sides, **new, ahead=ahead)
+            at = tuple(dim.substitute(dims) for dim in statement.at)
+            return replace(statement, **sides, **new, ahead=ahead, at=at)
         case Prepare(keys, body):
             return Prepare(keys, tuple(map_statement(item, dims, access) for item in body))
         case _:

@@ -69,10 +69,12 @@ def _check_given(kernel: Kernel) -> None:
 
 def facts_of_task(kernel: Kernel) -> tuple[Predicate, ...]:
     """What holds because a task runs: none of the factors of their number is 0."""
-    if len(kernel.tasks.terms) != 1:
+    monomials = [[factor for factor, _ in monomial] for monomial, _ in kernel.tasks.terms]
+    if not monomials:
         return ()
-    ((monomial, _),) = kernel.tasks.terms
-    return tuple(Less(Dim.of(0), Dim.of_factor(factor)) for factor, _ in monomial)
+    first, *others = monomials
+    common = [factor for factor in first if all(factor in other for other in others)]
+    return tuple(Less(Dim.of(0), Dim.of_factor(factor)) for factor in common)
 
 
 def _range(symbol: Symbol, extent: Dim) -> tuple[Predicate, ...]:
@@ -201,8 +203,9 @@ class _Around:
     def _multiply(self, product: Multiply) -> None:
         for dim in product.dims:
             self._known(dim)
-        if product.tile not in self.kernel.scratch or len(product.tile.shape) != 2:
-            raise VerifyError(f"tile '{product.tile.name}'", "is no scratch of two axes")
+        if product.tile not in self.kernel.scratch or len(product.room) != 2:
+            axes = "two axes" if not product.at else f"{2 + len(product.at)} axes"
+            raise VerifyError(f"tile '{product.tile.name}'", f"is no scratch of {axes}")
         for side in (product.lhs, product.rhs):
             self._matrix(side)
         runs_of_depth = product.lhs.strides[1], product.rhs.strides[0]

@@ -192,7 +192,10 @@ def test_matrices(matrix: Matrix) -> None:
     product = Multiply(SCRATCH, matrix, matrix, T, J, Dim.of("n1"))
     fetched = (replace(product, ahead=Ahead(64 - J, J, N0, least)) for least in (1, 3))
     others = replace(product, padded=True), *fetched
-    check(kernel([X], copy, product, *others, scratch=(SCRATCH,)))
+    tiles = buffer("tiles", f32, [9, 3, 4, 8])
+    of_tiles = replace(product, tile=tiles, at=(T + 1, J))
+    many = of_tiles, replace(of_tiles, added=True)
+    check(kernel([X], copy, product, *others, *many, scratch=(SCRATCH, tiles)))
 
 
 def test_a_copy_is_not_a_store() -> None:

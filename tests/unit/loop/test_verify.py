@@ -133,6 +133,42 @@ def test_matrices_that_may_reach_outside_are_returned(statement: Copy | Multiply
     assert verify_kernel(matrix_kernel(statement)) == [statement]
 
 
+TILES = buffer("tiles", f32, [5, 4, 16])
+
+
+@pytest.mark.parametrize(("which", "is_proved"), [("t % 5", True), ("4", True), ("t", False)])
+def test_one_of_several_tiles_exists(which: str, is_proved: bool) -> None:
+    product = replace(PRODUCT, tile=TILES, at=(Dim.of(which),))
+    made = replace(matrix_kernel(product), scratch=(TILES,))
+    assert verify_kernel(made) == ([] if is_proved else [product])
+
+
+@pytest.mark.parametrize(
+    ("product", "problem"),
+    [
+        (replace(PRODUCT, tile=TILES, at=(Dim.of(5),)), "is out of bounds"),
+        (replace(PRODUCT, tile=TILES), "is no scratch of two axes"),
+        (replace(PRODUCT, tile=TILES, at=(Dim.of(0), Dim.of(0))), "is no scratch of 4 axes"),
+        (replace(PRODUCT, tile=TILES, at=(Dim.of("n7"),)), "uses 'n7'"),
+    ],
+)
+def test_a_tile_that_is_not_there_is_refused(product: Multiply, problem: str) -> None:
+    with pytest.raises(VerifyError, match=problem):
+        verify_kernel(replace(matrix_kernel(product), scratch=(TILES,)))
+
+
+def test_a_task_says_that_no_factor_of_their_number_is_zero() -> None:
+    """A factor that all terms of the number have."""
+    tasks = (Dim.of("n0//3") + 1) * Dim.of("n1")
+    assert len(tasks.terms) == 2
+    last = put(OUT, ["t - t", "n1 - 1"], at(X, "t - t", "n1 - n1"))
+    found = verify_kernel(kernel([X, OUT], last, tasks=tasks))
+    assert (OUT, last.index) in found, "n0 may be 0"
+    wide = buffer("wide", f32, ["n1", "n1"], written=True)
+    corner = put(wide, ["n1 - 1", "0"], at(wide, "0", "n1 - 1"))
+    assert verify_kernel(kernel([wide], corner, tasks=tasks)) == []
+
+
 def test_a_padded_product_reads_all_columns_of_its_tile() -> None:
     narrow = buffer("w", f32, ["n1", 5])
     part = replace(PRODUCT, rhs=Matrix.whole(narrow), columns=Dim.of(5))

@@ -77,7 +77,7 @@ def _micro_kernel(frame: Frame, product: Multiply) -> MicroKernel:
 
 def _largest(frame: Frame, product: Multiply) -> RegisterTile:
     """The micro-kernel for a whole tile."""
-    rows, columns = (size.evaluate({}) for size in product.tile.shape)
+    rows, columns = (size.evaluate({}) for size in product.room)
     total, operands = product.tile.dtype, (product.lhs.buffer.dtype, product.rhs.buffer.dtype)
     lanes = frame.unit.isa.vector_bits // register_bits(total)
     assert columns % lanes == 0, "tiles are made of whole vectors"
@@ -98,7 +98,7 @@ def _arguments(frame: Frame, product: Multiply) -> _Call:
     lhs_down, lhs_right, rhs_down, depth = (
         scalar_index(frame.scope, dim) for dim in (*lhs.strides, rhs.strides[0], product.depth)
     )
-    tile, panel = frame.unit.pointers[product.tile.name], _start(frame, rhs)
+    tile, panel = _tile(frame, product), _start(frame, rhs)
     operands = _start(frame, lhs), lhs_down, lhs_right, panel, rhs_down
     return _Call(*operands, tile, depth, *_fetched(frame, product, panel))
 
@@ -114,6 +114,14 @@ def _fetched(frame: Frame, product: Multiply, panel: Value) -> tuple[Value, Valu
     first = ahead.distance * tile.rhs.itemsize + ahead.part * product.depth * tile.fetched * further
     start, step = (scalar_index(frame.scope, dim) for dim in (first, further))
     return element_address(frame.b, panel, I8, start), step
+
+
+def _tile(frame: Frame, product: Multiply) -> Value:
+    base = frame.unit.pointers[product.tile.name]
+    if not product.at:
+        return base
+    start = scalar_index(frame.scope, product.start)
+    return element_address(frame.b, base, memory_type(product.tile.dtype), start)
 
 
 def _start(frame: Frame, matrix: Matrix) -> Value:
