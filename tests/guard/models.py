@@ -8,6 +8,8 @@ from tests.guard import dtypes
 
 import anyshape as ash
 from anyshape.ir import Graph, parse
+from anyshape.passes import run_passes
+from anyshape.passes.winograd import Winograd
 
 RNG = np.random.default_rng(7)
 
@@ -347,6 +349,25 @@ def conv_volume(x: ash.f32["z", "z", "a", "b", 4]):
     return ash.conv(x, GROUPED_TAPS[:1, None], padding=[(0, 0), (1, 1), (1, 1)])
 
 
+TILED_TAPS = weight(1, 3, 3, 33, 37)
+
+
+@ash.jit
+def conv_in_tiles(x: ash.f32["z", "h", "w", 33], y: ash.f32["z", "h", "w", 37]):
+    return ash.relu(ash.conv(x, TILED_TAPS, padding=[(1, 1), (1, 1)]) + y)
+
+
+@ash.jit
+def conv_in_tiles_without_padding(x: ash.f32["z", "h + 2", "w + 4", 33]):
+    return ash.conv(x, TILED_TAPS, padding=[(0, 2), (0, 0)])
+
+
+def with_tiles_of(tile: int) -> tuple[Graph, ...]:
+    """Of convolutions with fewer multiplications."""
+    models = conv_in_tiles, conv_in_tiles_without_padding
+    return tuple(run_passes(m.graph, (Winograd((tile,)),)).graph for m in models)
+
+
 # --- attention ------------------------------------------------------------------------------------
 
 
@@ -429,6 +450,8 @@ FAMILIES = {
     "other convolutions": of(conv_grouped, conv_dynamic, conv_half, conv_volume),
     "convolutions of bytes": of(conv_bytes_padded, conv_bytes_in_place, conv_bytes_dilated),
     "other convolutions of bytes": of(conv_bytes_grouped, conv_bytes_depthwise),
+    "tiles of 2": lambda: with_tiles_of(2),
+    "tiles of 4": lambda: with_tiles_of(4),
     "depthwise": of(conv_depthwise, conv_depthwise_in_place, conv_depthwise_half),
     "images": of(pools, resized),
     "attention": of(attention, causal, masked, segments),

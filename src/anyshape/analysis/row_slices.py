@@ -32,6 +32,7 @@ from anyshape.ops.known import (
     SLICE,
     TRANSPOSE,
     WINDOWS,
+    WINOGRAD,
 )
 from anyshape.ops.movement import AxisAttrs, PadAttrs, SliceAttrs, TransposeAttrs
 from anyshape.ops.windows import WindowsAttrs
@@ -133,7 +134,7 @@ def _moves_or_combines_within(node: Node, lead: Shape) -> bool:
     count = len(lead)
     if node.op is RESHAPE:  # rows keep their elements: all of them have equally many
         return True
-    if node.op is CONV:  # places and channels are behind the first axis
+    if node.op in (CONV, WINOGRAD):  # places and channels are behind the first axis
         return count == 1
     if node.op is PAD:
         attrs = node.attrs_as(PadAttrs)

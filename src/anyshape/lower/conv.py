@@ -10,13 +10,25 @@ from anyshape.ir.types import wide_of
 from anyshape.loop import Scalar
 from anyshape.loop.ir import Index
 from anyshape.lower.context import Conditions, Lowering, rule
-from anyshape.ops.conv import ConvAttrs
+from anyshape.ops.conv import ConvAttrs, WinogradAttrs
 from anyshape.sym import Dim, LessEqual
 
 
 @rule("conv")
 def conv(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
-    x, weights = node.operands
+    return _sum(low, node, node.attrs_as(ConvAttrs), index, conditions)
+
+
+@rule("winograd")
+def winograd(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Scalar:
+    """From the plain weights."""
+    return _sum(low, node, node.attrs_as(WinogradAttrs).conv, index, conditions)
+
+
+def _sum(
+    low: Lowering, node: Node, attrs: ConvAttrs, index: Index, conditions: Conditions
+) -> Scalar:
+    x, weights = node.operands[:2]
     _, *taps, inside, outside = weights.tensor.shape
     dtype = node.result().tensor.dtype
     wide = wide_of(dtype)
@@ -24,7 +36,7 @@ def conv(low: Lowering, node: Node, index: Index, conditions: Conditions) -> Sca
 
     def element(chosen: list[Dim]) -> Scalar:
         *tap, i = chosen
-        met = places_of(node.attrs_as(ConvAttrs), index[1:-1], tap)
+        met = places_of(attrs, index[1:-1], tap)
         tests = tests_of(met, x.tensor.shape[1:-1])
         place = (index[0], *met, group * inside + i)
         factors = (

@@ -25,6 +25,7 @@ from anyshape.ops.known import (
     RAGGED_ATTENTION,
     SLICE,
     TAKE_ALONG,
+    WINOGRAD,
 )
 from anyshape.ops.parts import PartDotAttrs
 from anyshape.ops.ragged import OFFSETS
@@ -116,7 +117,7 @@ def _node_effort(node: Node) -> Effort:
         return Effort(flops=2 * results * depth)
     if node.op is GROUPED_DOT:
         return Effort(flops=2 * results * node.operands[0].tensor.shape[1])
-    if node.op is CONV:
+    if node.op in (CONV, WINOGRAD):
         return Effort(flops=2 * results * product(node.operands[1].tensor.shape[1:-1]))
     if node.op in (ATTENTION, RAGGED_ATTENTION):
         return _attention_effort(node)

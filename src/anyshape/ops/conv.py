@@ -21,12 +21,15 @@ from anyshape.ir.attrs import Attrs
 from anyshape.ir.context import ShapeContext
 from anyshape.ir.mixing import Link, Sees
 from anyshape.ir.opdef import Call, OpDef, Signature, Trait, register
-from anyshape.ir.types import NUMERIC, Array, Shape
+from anyshape.ir.types import NUMERIC, Array, Shape, f32
 from anyshape.ops.elementwise import widened
 from anyshape.ops.rules import SameDType
 from anyshape.sym import Dim
 
 MOST_SPATIAL_AXES = 3
+
+TILES = (2, 4)
+"""Places of a tile along an axis, for which there are schemes with fewer multiplications."""
 
 
 @dataclass(frozen=True)
@@ -112,5 +115,65 @@ conv = register(
         traits=frozenset({Trait.CONTRACTION}),
         mixing=_conv_mixing,
         doc="`x` is [batch, spatial…, channels], `weights` are [groups, taps…, in, out].",
+    )
+)
+
+
+# --- with weights in two forms --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WinogradAttrs(Attrs):
+    """Padding for each of two axes, and the places of a tile along each of them."""
+
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    tile: int
+
+    @property
+    def conv(self) -> ConvAttrs:
+        """Those of the convolution that it is."""
+        return ConvAttrs((1, 1), (1, 1), self.low, self.high)
+
+
+def _winograd_shape(
+    ctx: ShapeContext, shapes: Sequence[Shape], attrs: WinogradAttrs, /
+) -> tuple[Shape, ...]:
+    x, weights, points = shapes
+    if attrs.tile not in TILES:
+        raise ctx.refuse_attribute("tile", f"is {attrs.tile}, expected one of {list(TILES)}")
+    if len(x) != 4 or len(weights) != 5 or weights[:3] != (1, 3, 3):
+        raise ctx.refuse_operand("x and weights must be images, and one group of 3 x 3 taps")
+    expected = Dim.of((attrs.tile + 2) ** 2), *weights[3:]
+    if len(points) != len(expected):
+        raise ctx.refuse_operand(f"points have rank {len(points)}, expected {len(expected)}")
+    for found, size in zip(points, expected, strict=True):
+        ctx.require_equal(found, size, "points must be those of a tile, with the weights' channels")
+    return conv_shape(ctx, (x, weights), attrs.conv)
+
+
+def _winograd(call: Call[WinogradAttrs]) -> Array:
+    def sums(x: Array, weights: Array, _: Array) -> Any:
+        return _sum_over_taps(x, weights, call.attrs.conv, call.result.shape)
+
+    return widened(sums, call)
+
+
+def _winograd_mixing(shapes: Sequence[Shape], attrs: WinogradAttrs, /) -> tuple[Link, ...]:
+    return _conv_mixing(shapes[:2], attrs.conv)
+
+
+winograd = register(
+    OpDef(
+        "winograd",
+        Signature(("x", "weights", "points")),
+        WinogradAttrs,
+        SameDType((f32,)),
+        _winograd_shape,
+        reference=_winograd,
+        traits=frozenset({Trait.CONTRACTION}),
+        mixing=_winograd_mixing,
+        doc="`conv` of x and weights. `points` are the weights [points, in, out] as "
+        "`lower/winograd.py` transforms them, for kernels that multiply less.",
     )
 )

@@ -70,4 +70,5 @@ TOKEN: Final = random.token
 TRANSPOSE: Final = movement.transpose
 WHILE: Final = control.while_
 WINDOWS: Final = windows.windows
+WINOGRAD: Final = conv.winograd
 WORKLIST: Final = worklist.worklist

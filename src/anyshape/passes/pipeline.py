@@ -48,6 +48,7 @@ from anyshape.passes.shared_heads import SharedHeads
 from anyshape.passes.sibling_maps import SiblingMaps
 from anyshape.passes.sibling_products import SiblingProducts
 from anyshape.passes.slices_last import SlicesLast
+from anyshape.passes.winograd import Winograd
 from anyshape.passes.worklists import Worklists
 
 KERNELS: Final[tuple[Pass, ...]] = (
@@ -101,6 +102,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     Append(),  # before fusion: what is appended becomes a kernel's own result
     RefineRegions(),  # behind canonicalization, which sees no difference between equal sizes
     ComputeConstants(),  # before fusion, which would put cheap work on weights into products
+    Winograd(),  # behind it, with weights in their final form
     SiblingProducts(),  # behind those that make weights, or fewer rows of some, or a place
     *KERNELS,
     ComputeConstants(growth=0),  # copies of constants that fusion has left, if they replace them

@@ -32,7 +32,7 @@ from anyshape.ir.rewrite import Decision, Refusal
 from anyshape.ir.types import Shape, Type
 from anyshape.loop import Kernel
 from anyshape.lower.tasks import TASK
-from anyshape.ops.known import CONV, DOT
+from anyshape.ops.known import CONV, DOT, WINOGRAD
 from anyshape.passes.pipeline import PIPELINE
 from anyshape.plan.costs import MachineCosts
 from anyshape.plan.given_memory import GivenMemory
@@ -256,7 +256,8 @@ def _has_convolution(row: StepRow) -> bool:
 
 def _is_convolution(node: Node) -> bool:
     """A convolution, or a product that was one, of one tap: its rows are places of images."""
-    return node.op is CONV or (node.op is DOT and node.operands[0].tensor.rank >= IMAGE_RANK)
+    was_one = node.op is DOT and node.operands[0].tensor.rank >= IMAGE_RANK
+    return was_one or node.op in (CONV, WINOGRAD)
 
 
 # --- what a member must be ------------------------------------------------------------------------

@@ -95,3 +95,19 @@ conv(
     ),
     ("c == g*i", "1 <= k", "k - 1 < seq + 2"), (1,), low=(1,), high=(1,),
 )  # fmt: skip
+
+
+def tiles(tile: int, low: tuple[int, int], high: tuple[int, int], result: str) -> None:
+    number = (tile + 2) ** 2
+    CASES.add(
+        "winograd", f"tiles of {tile}",
+        ("f32[batch, h, w, 3]", "f32[1, 3, 3, 3, 5]", f"f32[{number}, 3, 5]"),
+        emit("winograd", low=low, high=high, tile=tile), (f"f32{result}",),
+        lambda x, weights, _: by_torch((1, 1), (1, 1), low, high)(x, weights),
+        ("2 < h + 2", "2 < w + 2"), sizes=images((1, 1, 1), (2, 7, 13), (0, 5, 5)),
+        tolerance=TOLERANCE,
+    )  # fmt: skip
+
+
+tiles(2, (1, 0), (1, 2), "[batch, h, w, 5]")
+tiles(4, (0, 1), (2, 1), "[batch, h, w, 5]")

@@ -17,6 +17,7 @@ from anyshape.families.conv.plan import (
 from anyshape.families.dot.axes import Body
 from anyshape.families.dot.plan import COLUMN, ROW, SUMS
 from anyshape.families.family import Job
+from anyshape.ir.node import Node, Value
 from anyshape.loop import Buffer, For, Let, Load, Local, Statement, Store
 from anyshape.loop.ir import Index
 from anyshape.loop.rewrite import Access, accesses, map_statement, substitute
@@ -37,17 +38,24 @@ class Epilogue:
     @staticmethod
     def of(plan: ConvPlan, job: Job, line: Dim) -> Epilogue:
         """Of a plan; `line` is the row of the result within the block."""
-        indices = [Symbol(f"i{axis}") for axis in range(plan.rank + 2)]
-        places = dict(zip(indices, _place(plan, line), strict=True))
+        element = Dim.of(ROW), Dim.of(COLUMN)
+        return Epilogue.at_place(plan.form.conv, job, _place(plan, line), (plan.sums, element))
+
+    @staticmethod
+    def at_place(conv: Node, job: Job, place: Index, found: Access) -> Epilogue:
+        """For the element of the result at `place`, whose sum is found in scratch."""
+        sums = found[0]
+        indices = [Symbol(f"i{axis}") for axis in range(len(place))]
+        places = dict(zip(indices, place, strict=True))
 
         def access(buffer: Buffer, index: Index) -> Access:
-            if buffer.name == plan.sums.name:
-                return plan.sums, (Dim.of(ROW), Dim.of(COLUMN))
+            if buffer.name == sums.name:
+                return found
             return buffer, tuple(dim.substitute(places) for dim in index)
 
-        body = _stores(plan, job, indices)
+        body = _stores(conv.result(), job, sums, indices)
         inside = tuple(map_statement(statement, places, access) for statement in body)
-        views = {b.name: b for b, _ in accesses(inside) if b.name != plan.sums.name}
+        views = {b.name: b for b, _ in accesses(inside) if b.name != sums.name}
         return Epilogue(inside, views)
 
     def loops(self, plan: ConvPlan) -> For:
@@ -71,12 +79,11 @@ def _place(plan: ConvPlan, line: Dim) -> Index:
     return Dim.of(BATCH), *spatial[3 - plan.rank :], plan.first_channel + Dim.of(COLUMN)
 
 
-def _stores(plan: ConvPlan, job: Job, indices: list[Symbol]) -> Body:
+def _stores(conv: Value, job: Job, sums: Buffer, indices: list[Symbol]) -> Body:
     """Straight-line code for one element. It is the one at the index where it is asked for: strides
     of 0 keep that index out of the way until it is known which tile it lies in."""
-    conv = plan.form.conv.result()
     shape = conv.tensor.shape
-    given = Buffer(plan.sums.name, plan.total, shape, (Dim.of(0),) * len(shape))
+    given = Buffer(sums.name, sums.dtype, shape, (Dim.of(0),) * len(shape))
     low = Lowering(job.region, job.inputs, FactScope.of(job.facts), {conv: given})
     level = Level(set(indices))
     low.levels.append(level)

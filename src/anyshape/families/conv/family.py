@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -11,10 +12,14 @@ from anyshape.families.conv.depthwise_plan import DepthwisePlan
 from anyshape.families.conv.kernel import conv_kernel
 from anyshape.families.conv.match import ConvMatch, conv_match, is_spatial_pad
 from anyshape.families.conv.plan import MOST_PLACES, MOST_ROWS, ConvPlan
+from anyshape.families.conv.winograd import winograd_kernel
+from anyshape.families.conv.winograd_plan import MOST_TILES, WinogradPlan, direct_effort
 from anyshape.families.family import Family, Job, Lowered
 from anyshape.ir.node import Node
 from anyshape.ir.rewrite import Refusal
-from anyshape.ops.known import CONV
+from anyshape.lower.effort import Variant
+from anyshape.lower.packing import Packing
+from anyshape.ops.known import CONV, WINOGRAD
 
 
 class Conv(Family[ConvMatch]):
@@ -23,7 +28,7 @@ class Conv(Family[ConvMatch]):
     name: ClassVar[str] = "convolution"
 
     def anchors(self, node: Node) -> bool:
-        return node.op is CONV
+        return node.op in (CONV, WINOGRAD)
 
     def match(self, body: Body) -> ConvMatch | Refusal:
         return conv_match(body)
@@ -41,4 +46,23 @@ class Conv(Family[ConvMatch]):
         packed = {match.weights_param: plan.packing()} if match.stored else {}
         if isinstance(plan, DepthwisePlan):
             return Lowered(depthwise_kernel(plan, own), own.dims, packed)
+        if match.has_points:
+            return _in_both_forms(WinogradPlan(match, job.tiling), own, packed)
         return Lowered(conv_kernel(plan, own), own.dims, packed)
+
+
+def _in_both_forms(plan: WinogradPlan, job: Job, packed: Mapping[int, Packing]) -> Lowered:
+    """With fewer multiplications where level 2 finds that to pay, and directly elsewhere."""
+    form = plan.form
+    facts = replace(job.facts, axes=(*job.facts.axes, *plan.own_axes))
+    own = replace(job, facts=facts, sizes=(*job.sizes, MOST_TILES), dims=(*job.dims, plan.block))
+    direct = direct_effort(form, job.region)
+    kernel = winograd_kernel(plan, own)
+    return Lowered(
+        conv_kernel(plan.direct, own),
+        own.dims,
+        {**packed, form.points_param: plan.packing()},
+        name="direct",
+        effort=direct,
+        others=(Variant("winograd", kernel, plan.effort(direct)),),
+    )

@@ -15,8 +15,8 @@ from anyshape.families.followers import only_loop
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import param_index
 from anyshape.ir.rewrite import Refusal
-from anyshape.ops.conv import ConvAttrs
-from anyshape.ops.known import CAST, CONV, PAD, TRANSPOSE
+from anyshape.ops.conv import ConvAttrs, WinogradAttrs
+from anyshape.ops.known import CAST, CONV, PAD, TRANSPOSE, WINOGRAD
 from anyshape.ops.movement import PadAttrs
 from anyshape.sym import Dim, product
 
@@ -33,10 +33,26 @@ class ConvMatch:
     pad: Node | None  # what pads it, if that is no attribute
     weights: StridedView
     stored: bool  # weights are a constant, in panels
+    points: Value | None = None  # the weights in Winograd's form, a constant too
 
     @property
     def attrs(self) -> ConvAttrs:
-        return self.conv.attrs_as(ConvAttrs)
+        return _attrs_of(self.conv)
+
+    @property
+    def has_points(self) -> bool:
+        """Whether its weights are there in both forms of Winograd's, in panels or to be."""
+        return self.points is not None
+
+    @property
+    def tile(self) -> int:
+        """Places of a tile of that form along an axis."""
+        return self.conv.attrs_as(WinogradAttrs).tile
+
+    @property
+    def points_param(self) -> int:
+        assert self.points is not None, "it has one form only"
+        return param_index(self.points.node)
 
     @property
     def padding(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -79,7 +95,7 @@ class ConvMatch:
 
 def conv_match(body: Body) -> ConvMatch | Refusal:
     """The convolution of a body, or why it has no kernel of tiles."""
-    found = only_loop(body, {CONV}, "convolution")
+    found = only_loop(body, {CONV, WINOGRAD}, "convolution")
     if isinstance(found, Refusal):
         return found
     conv, orders = found
@@ -95,10 +111,23 @@ def conv_match(body: Body) -> ConvMatch | Refusal:
     stored = body.is_constant(weights.base) and body.uses(weights.base) == 1
     if not stored and weights.base != given:
         return Refusal("weights that are not constant are transposed, or of another dtype")
-    found = ConvMatch(conv, x, pad, weights, stored)
+    points = _points(conv, body) if stored and pad is None and x == conv.operands[0] else None
+    found = ConvMatch(conv, x, pad, weights, stored, points)
     if pad is not None and found.is_depthwise:
         return Refusal("a depthwise convolution leaves out what is outside of its input")
     return found
+
+
+def _attrs_of(conv: Node) -> ConvAttrs:
+    return conv.attrs_as(ConvAttrs) if conv.op is CONV else conv.attrs_as(WinogradAttrs).conv
+
+
+def _points(conv: Node, body: Body) -> Value | None:
+    """Weights in Winograd's form, if they are a constant that nothing else reads."""
+    if conv.op is not WINOGRAD:
+        return None
+    points = conv.operands[2]
+    return points if body.is_constant(points) and body.uses(points) == 1 else None
 
 
 def _keeps_weights(node: Node) -> bool:
@@ -107,7 +136,7 @@ def _keeps_weights(node: Node) -> bool:
 
 def _input(conv: Node, body: Body) -> tuple[Value, Node | None]:
     """What widening casts and a padding begin with, and the padding."""
-    x, attrs = conv.operands[0], conv.attrs_as(ConvAttrs)
+    x, attrs = conv.operands[0], _attrs_of(conv)
     while x.node in body.inside and x.node.op is CAST and is_view(x.node):
         x = x.node.operands[0]
     padded = x.node in body.inside and is_spatial_pad(x.node)
