@@ -99,5 +99,6 @@ def weights_at_points(weights: Array, tile: int) -> Array:
     """[1, 3, 3, in, out] -> [points, in, out], rounded once."""
     rows = np.array(scheme(tile).weights, np.float64)
     with np.errstate(all="ignore"):  # what is not finite stays so, and is seen in results
-        found = np.einsum("ia,jb,abco->ijco", rows, rows, weights[0].astype(np.float64))
+        half = np.einsum("jb,abco->ajco", rows, weights[0].astype(np.float64))
+        found = np.einsum("ia,ajco->ijco", rows, half)
         return found.reshape(-1, *weights.shape[-2:]).astype(weights.dtype)

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from anyshape.analysis.constants import weight_of
 from anyshape.analysis.strided_view import is_view
 from anyshape.ir.build import Builder
 from anyshape.ir.graph import Graph
 from anyshape.ir.interpret import evaluate
-from anyshape.ir.literal import WeightStore
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.rewrite import Decision, Refusal
 from anyshape.ir.rewrite.rebuild import Rebuilder, rebuild_graph
@@ -66,8 +67,7 @@ class _Transformed(Rebuilder):
             self._decide(False, str(tile), node, builder)
             return node.results
         x, weights = node.operands
-        points = builder.constant(weights_at_points(_array(weights, builder.weights), tile))
-        attrs = node.attrs_as(ConvAttrs)
+        points, attrs = _points(weights, tile, builder), node.attrs_as(ConvAttrs)
         made = builder.emit(
             "winograd", x, weights, points, low=attrs.low, high=attrs.high, tile=tile
         )
@@ -117,7 +117,18 @@ def _is_stored(value: Value) -> bool:
     return node.op is CONSTANT
 
 
-def _array(value: Value, weights: WeightStore) -> Array:
-    body = Region((), (value,), Facts())
-    (found,) = evaluate(Graph("weights", (), body, weights.subset(weights_of(body))))
-    return found
+def _points(weights: Value, tile: int, builder: Builder) -> Value:
+    """A constant that nobody holds: whoever packs it makes it from the plain weights."""
+    body = Region((), (weights,), Facts())
+    plain = Graph("weights", (), body, builder.weights.subset(weights_of(body)))
+    read = partial(_at_points, plain, tile)
+    points = builder.constant(read())
+    found = weight_of(points.node)
+    if found is not None:
+        builder.weights.move(found, read)
+    return points
+
+
+def _at_points(plain: Graph, tile: int) -> Array:
+    (weights,) = evaluate(plain)
+    return weights_at_points(weights, tile)

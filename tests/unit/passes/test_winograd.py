@@ -7,8 +7,10 @@ import pytest
 import torch
 
 import anyshape as ash
+from anyshape.analysis.constants import weight_of
 from anyshape.execute import compile_graph
 from anyshape.ir import Graph
+from anyshape.lower.winograd import weights_at_points
 from anyshape.ops.conv import WinogradAttrs
 from anyshape.ops.known import CONV, WINOGRAD
 from anyshape.passes import Passed, pipeline, run_passes
@@ -128,6 +130,19 @@ def test_weights_in_torchs_order_and_scales_behind() -> None:
         sums = torch.nn.functional.conv2d(image, kernel, padding=1).movedim(1, -1).numpy()
         (found,) = executable(x)
         np.testing.assert_allclose(found, sums * scale, rtol=0, atol=3e-5)
+
+
+def test_nobody_holds_weights_that_are_packed_anyway() -> None:
+    """They are made from the plain ones, whoever reads them."""
+    taps = weights(1, 3, 3, 32, 48)
+    made = passed(conv(taps)).graph
+    (node,) = (node for node in made.nodes() if node.op is WINOGRAD)
+    found = weight_of(node.operands[2].node)
+    assert found is not None
+    first, again = (made.weights.array(found) for _ in range(2))
+    assert not np.shares_memory(first, again)
+    np.testing.assert_array_equal(first, weights_at_points(taps, 4))
+    np.testing.assert_array_equal(first, again)
 
 
 def test_it_can_be_left_out() -> None:
