@@ -42,7 +42,7 @@ TASKS_FOR_EACH = 3
 PARTS = {2: 1, 4: 2}
 """Sums of input channels for each tile, at least: those of fewer terms have smaller errors."""
 
-MOST_STEPS = {2: 1024, 4: 32}
+MOST_STEPS = {2: 128, 4: 32}
 """Terms of each of these sums."""
 
 
