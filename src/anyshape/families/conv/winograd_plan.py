@@ -233,9 +233,10 @@ class WinogradPlan:
         patches = inside * OPERATIONS * size * 2 * size
         results = outside * OPERATIONS * (size + self.scheme.tile) * size
         more = (self.scheme.points - TAPS**2) * inside * outside * f32.itemsize
+        waits = more * (OPERATIONS_OF_FAR_BYTE if self.tiling.far_weights else 1)
         return Effort(
             2 * self.tiles * products,
-            direct.operations + self.tiles * (patches + results),
+            direct.operations + self.tiles * (patches + results) + waits,
             direct.bytes + more,
         )
 
@@ -250,3 +251,6 @@ def direct_effort(form: ConvMatch, region: Region) -> Effort:
 
 OPERATIONS = 2
 """For each element that a transform makes along an axis, with what is loaded and stored."""
+
+OPERATIONS_OF_FAR_BYTE = 4
+"""In whose time a byte of weights comes from memory, while products of few tiles wait for it."""
