@@ -8,7 +8,9 @@ from tests.unit.codegen.emit.harness import TARGETS
 from tests.unit.codegen.matrix import computed, lowered
 from tests.unit.families.winograd_models import CONSTANTS, Pads, expected, model, operands
 
+import anyshape as ash
 from anyshape.codegen.llvm.target import LlvmTarget
+from anyshape.execute import compile_graph
 from anyshape.loop.parser import parse_kernel
 from anyshape.loop.verify import verify_kernel
 from anyshape.lower.winograd import weights_at_points
@@ -158,3 +160,24 @@ def test_errors_stay_within_four_times_the_direct_form(
     assert squared <= BOUND**2 * direct_squared
     assert most <= BOUND * direct_most
     assert direct_squared > 0
+
+
+# --- which form -----------------------------------------------------------------------------------
+
+
+def test_level_2_takes_the_form_that_pays() -> None:
+    """By the costs of any machine: large images in tiles, one place directly."""
+    taps = operands(4, 64, 64, (1, 1, 1), SAME)[1]
+
+    @ash.jit
+    def function(x: ash.f32["n", "h", "w", 64]):
+        return ash.relu(ash.conv(x, taps, padding=[(1, 1), (1, 1)]))
+
+    options = ash.Options(calibrate=False)
+    executable = compile_graph(function.graph, options, threads=1)
+    taken = {(1, 56, 56): "winograd", (8, 14, 14): "winograd", (1, 1, 1): "direct"}
+    for sizes, name in taken.items():
+        binding = dict(zip("nhw", sizes, strict=True))
+        (step,) = executable.specialize(**binding).cost().steps
+        assert [variant.name for variant in step.variants] == ["direct", "winograd"]
+        assert [variant.name for variant in step.variants if variant.chosen] == [name]

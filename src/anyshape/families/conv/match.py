@@ -41,7 +41,7 @@ class ConvMatch:
 
     @property
     def has_points(self) -> bool:
-        """Whether its weights are there in both forms of Winograd's, in panels or to be."""
+        """Whether its weights are there in Winograd's form, too."""
         return self.points is not None
 
     @property
