@@ -252,5 +252,5 @@ def direct_effort(form: ConvMatch, region: Region) -> Effort:
 OPERATIONS = 2
 """For each element that a transform makes along an axis, with what is loaded and stored."""
 
-OPERATIONS_OF_FAR_BYTE = 4
+OPERATIONS_OF_FAR_BYTE = 11
 """In whose time a byte of weights comes from memory, while products of few tiles wait for it."""
