@@ -185,6 +185,14 @@ add("aten.copysign.Tensor", (X, Input(("n", 4), special)))
 add("aten.copysign.Scalar", (X,), -0.0)
 add("aten.fmax.default aten.fmin.default", (Input(("n", 4), special), Input((4,), special)))
 add("aten.hypot.default", (Input(("n", 4), special), Input(("n", 4), special)))
+for _name, _of_number, _by_number in (
+    ("aten.xlogy.Tensor", "aten.xlogy.Scalar_Self", "aten.xlogy.Scalar_Other"),
+    ("aten.special_xlog1py.default", "aten.special_xlog1py.self_scalar",
+     "aten.special_xlog1py.other_scalar"),
+):  # fmt: skip
+    add(_name, (Input(("n", 4), special), Input(("n", 4), special)))
+    case(_of_number, X)(lambda x, name=_of_number: op(name)(0.0, x))
+    add(_by_number, (X,), 2.5)
 add("aten.round.decimals", (X,), decimals=2)
 add("aten.div.Tensor_mode", (NUMBERS, COUNTS), rounding_mode="trunc")
 add("aten.div.Scalar_mode", (X,), 0.75, rounding_mode="floor")
@@ -549,6 +557,7 @@ add("aten.tril.default", (X,), 1)
 add("aten.triu.default", (X,), -1)
 add("aten.softplus.default", (X,), 2, 1.5)
 add("aten.roll.default", (X,), [2, -1], [0, 1])
+add("aten.diff.default", (X,), 2)
 case("aten.einsum.default", Input(("n", 3, "m")), Input(("n", "m", 2)))(
     lambda x, y: aten.einsum.default("...ij,...jk", [x, y])
 )
