@@ -68,7 +68,7 @@ class LoweredGraph:
 
 def lower_graph(graph: Graph, tiling: Tiling = WIDE) -> LoweredGraph:
     """Lowers every kernel node. `tiling` tells for how many threads, too."""
-    regions = _Regions(graph.facts, replace(tiling, far_weights=_has_far_weights(graph, tiling)))
+    regions = _Regions(graph.facts, _for_weights(_weights_of_products(graph), tiling))
     kernels = {node: regions.kernel(node) for node in graph.nodes() if node.op is KERNEL}
     shared = shared_constants(graph, {node: kernel.lowered for node, kernel in kernels.items()})
     if shared.packings:
@@ -79,13 +79,19 @@ def lower_graph(graph: Graph, tiling: Tiling = WIDE) -> LoweredGraph:
     return LoweredGraph(graph, kernels, (*shared.decisions, *_refusals(graph, kernels)))
 
 
-def _has_far_weights(graph: Graph, tiling: Tiling) -> bool:
-    """Whether one pass over the weights of all products leaves few of them in a cache."""
+def _for_weights(size: int, tiling: Tiling) -> Tiling:
+    """For so many bytes, of which one pass over all of them may leave few in a cache."""
+    caches = tiling.caches
+    return replace(tiling, caches=caches.for_weights(size), far_weights=size >= caches.far)
+
+
+def _weights_of_products(graph: Graph) -> int:
+    """Bytes of the constants that products read."""
     kernels = (node for node in graph.nodes() if node.op is KERNEL)
     products = (node for node in kernels if _multiplies(node.regions[0]))
     operands = {value for node in products for value in node.operands if is_constant(value)}
     tensors = (value.tensor for value in operands)
-    return sum(int(t.size) * t.dtype.itemsize for t in tensors) >= tiling.caches.far
+    return sum(int(t.size) * t.dtype.itemsize for t in tensors)
 
 
 def _multiplies(region: Region) -> bool:

@@ -43,8 +43,14 @@ class Caches:
     """Rows of a tile from which on what a CPU reads ahead by itself comes too late. For fewer it is
     in time, where the last level is near, and what else is fetched is in its way."""
 
+    late_within: int = 9
+    """The same for programs all of whose weights are in a last level that is near."""
+
     far: int = 4 << 20
     """Bytes of all weights of a program from which on few are there when they are needed."""
+
+    beyond: int = 24 << 20
+    """The same from which on they come from memory: most of a last level."""
 
     keys: int = 192
     """Keys of attention that stay there with their scores and values."""
@@ -64,9 +70,13 @@ class Caches:
     def with_second_level(self, size: int) -> Caches:
         """The same for a second level of so many bytes; what does not depend on it is kept. Cores
         with a large one have it because their last level is far away."""
-        late = 1 if size >= LARGE else self.late
-        fetched = size // 4, size * 3 // 8
-        return replace(self, fetched=fetched, late=late, far=max(self.far, 2 * size))
+        late, within = (1, 1) if size >= LARGE else (self.late, self.late_within)
+        fetched, far = (size // 4, size * 3 // 8), max(self.far, 2 * size)
+        return replace(self, fetched=fetched, late=late, late_within=within, far=far)
+
+    def for_weights(self, size: int) -> Caches:
+        """The same for a program with so many bytes of weights."""
+        return self if size >= self.beyond else replace(self, late=self.late_within)
 
 
 @dataclass(frozen=True, slots=True)

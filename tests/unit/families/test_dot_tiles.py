@@ -172,11 +172,21 @@ def test_weights_are_far_if_those_of_all_products_are_many(width: int, is_far: b
     assert [("@" in text, "ahead" in text) for text in texts if "@" in text] == [(True, is_far)] * 2
 
 
+@pytest.mark.parametrize(("beyond", "least"), [(4 << 20, 3), (5 << 20, 9)])
+def test_more_rows_leave_it_to_the_cpu_where_all_weights_are_near(beyond: int, least: int) -> None:
+    """Of 4 MiB of weights: whether they come from memory is a matter of their number."""
+    graph = run_passes(two_products(512).graph, PASSES).graph
+    caches = replace(AVX512.tiling.caches, beyond=beyond)
+    kernels = lower_graph(graph, replace(AVX512.tiling, caches=caches)).kernels.values()
+    texts = [kernel_text(each.lowered.kernel) for each in kernels]
+    assert [f" from {least}" in text for text in texts if "ahead" in text] == [True, True]
+
+
 def test_what_fits_is_a_matter_of_the_second_level() -> None:
     """Of this very CPU; code for any CPU that has an instruction set is the same everywhere."""
     host = Host("avx512", "some CPU", second_level=2 << 20)
     own, lesser = (native_target(host, isa).tiling.caches for isa in ("", "avx2"))
-    assert own == replace(Caches(), fetched=(512 << 10, 768 << 10), late=1)
+    assert own == replace(Caches(), fetched=(512 << 10, 768 << 10), late=1, late_within=1)
     smaller = native_target(host._replace(second_level=1 << 20), "").tiling.caches
     assert smaller == Caches()
     assert lesser == Caches()
