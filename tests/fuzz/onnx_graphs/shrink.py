@@ -12,6 +12,7 @@ from tests.fuzz.against_numpy.isolate import Ended, alone
 from tests.fuzz.onnx_graphs import oracle
 from tests.fuzz.onnx_graphs.check import Failure, Tally, check
 from tests.fuzz.onnx_graphs.program import Body, Constant, Node, Program, Type
+from tests.fuzz.shrinking import made_small
 
 ATTEMPTS = 120
 
@@ -31,19 +32,7 @@ def _attempt(program: Program) -> Failure | None:
 
 
 def shrunk(failure: Failure, fails: Fails = fails_like) -> Failure:
-    best, left = failure, ATTEMPTS
-    while left > 0:
-        for candidate in _candidates(best):
-            left -= 1
-            found = fails(candidate, best.kind)
-            if found is not None:
-                best = found
-                break
-            if left <= 0:
-                return best
-        else:
-            return best
-    return best
+    return made_small(failure, _candidates, fails, ATTEMPTS)
 
 
 def _candidates(failure: Failure) -> Iterator[Program]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import torch
 from tests.fuzz.against_numpy.isolate import Ended, alone
+from tests.fuzz.shrinking import made_small
 from tests.fuzz.torch_modules.check import Failure, Tally, check
 from tests.fuzz.torch_modules.program import HEADER, Program, Statement
 
@@ -55,19 +56,7 @@ def _runs(program: Program) -> bool:
 
 
 def shrunk(failure: Failure, fails: Fails = fails_like) -> Failure:
-    best, left = failure, ATTEMPTS
-    while left > 0:
-        for candidate in _candidates(best):
-            left -= 1
-            found = fails(candidate, best.kind)
-            if found is not None:
-                best = found
-                break
-            if left <= 0:
-                return best
-        else:
-            return best
-    return best
+    return made_small(failure, _candidates, fails, ATTEMPTS)
 
 
 def _candidates(failure: Failure) -> Iterator[Program]:
