@@ -155,3 +155,21 @@ def test_it_can_be_left_out() -> None:
 def test_passes_before_it_still_see_convolutions() -> None:
     names = [step.name for step in pipeline()]
     assert names.index(ConvolutionWeights().name) < names.index("winograd")
+
+
+def test_padding_by_another_number_does_not_take_the_form_away() -> None:
+    """Patches have zeros outside of the input: a `pad` in front stays with what is before it."""
+    first, second = (torch.nn.Conv2d(32, 32, 3) for _ in range(2))
+
+    def network(x: torch.Tensor) -> torch.Tensor:
+        return second(torch.nn.functional.pad(first(x).relu(), (1, 2, 1, 1), value=0.5))
+
+    example = torch.randn(2, 32, 21, 33)
+    compiled = ash.compile(network, (example,), axes={"x": ("b", None, "h", "w")})
+    for size in ((1, 32, 40, 31), (2, 32, 3, 5)):
+        x = torch.randn(size)
+        np.testing.assert_allclose(compiled(x), network(x).detach(), atol=2e-5)
+    names = [kernel.name for kernel in compiled.kernels]
+    pads, convolutions = ([name for name in names if op in name] for op in ("pad", "winograd"))
+    assert len(convolutions) == 4, "two convolutions, each in two forms"
+    assert not {*pads} & {*convolutions}

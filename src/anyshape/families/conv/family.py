@@ -34,9 +34,9 @@ class Conv(Family[ConvMatch]):
         return conv_match(body)
 
     def computes(self, body: Body, anchor: Node, node: Node) -> bool:
-        """Padding: bands have it around what they copy."""
-        del body, anchor
-        return is_spatial_pad(node)
+        """Padding: bands have it around what they copy. Patches have zeros there alone."""
+        del body
+        return anchor.op is CONV and is_spatial_pad(node)
 
     def lower(self, match: ConvMatch, job: Job) -> Lowered:
         plan = (DepthwisePlan if match.is_depthwise else ConvPlan)(match, job.tiling)
