@@ -49,6 +49,13 @@ class Side:
         """Whether rows, or columns, lie next to each other in memory."""
         return self.free_stride == 1 and self.depth_stride is not None
 
+    @property
+    def is_stored_whole(self) -> bool:
+        """Whether the base holds each element of a matrix, once, and nothing else: batches may
+        share one matrix, but rows or columns that repeat are in memory once for all of them."""
+        repeats = any(self.view.axes[axis] is None for axis in (*self.depth, *self.free))
+        return self.view.is_whole and not repeats
+
     def size(self, axes: Sequence[int]) -> Dim:
         return product(self.view.shape[axis] for axis in axes)
 

@@ -6,6 +6,7 @@ regions that differ in the names of sizes only are lowered once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Set
 from dataclasses import replace
 from functools import cache
@@ -15,12 +16,13 @@ from anyshape.families.family import Job, Lowered, Passed
 from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Refusal
+from anyshape.ir.types import TensorType
 from anyshape.lower.effort import Variant, region_effort
 from anyshape.lower.named_results import without_names
 from anyshape.lower.own_sizes import in_own_sizes
 from anyshape.lower.parts import is_divided, staged_node, without_stages
 from anyshape.lower.tiling import WIDE, Tiling
-from anyshape.sym import Dim, Facts
+from anyshape.sym import Dim, Facts, product
 
 Known = dict[tuple[Region, Facts, Set[int], Tiling], Lowered]
 """What regions in sizes of their own were lowered to."""
@@ -66,11 +68,25 @@ def _by_family(job: Job) -> Lowered:
         body = own.body
         match = family.match(body)
         if not isinstance(match, Refusal):
-            return replace(family.lower(match, own), passed_over=tuple(passed_over))
+            lowered = family.lower(match, own)
+            assert panels_are_whole(lowered, own.region), "panels are not what the kernel reads"
+            return replace(lowered, passed_over=tuple(passed_over))
         anchor = next(filter(family.anchors, body.nodes), None)
         if anchor is not None:
             passed_over.append(Passed(family.name, anchor, match))
     raise AssertionError("the last family takes what no other does")
+
+
+def panels_are_whole(lowered: Lowered, region: Region) -> bool:
+    """Whether constants in panels have the elements that bounds are proven for, in all variants."""
+    kernels = lowered.kernel, *(variant.kernel for variant in lowered.others)
+    for index, packing in lowered.packed.items():
+        constant = region.params[index]
+        assert isinstance(constant, TensorType)
+        stored = math.prod(packing.shape(tuple(map(int, constant.shape))))
+        if any(int(product(kernel.buffers[index].shape)) > stored for kernel in kernels):
+            return False
+    return True
 
 
 def _staged(job: Job, staged: Node) -> Lowered:

@@ -226,6 +226,6 @@ def _panels(body: Body, columns: Side) -> Panels:
     base = columns.view.base
     if body.computes(base):
         return Panels.COMPUTED
-    if body.is_constant(base) and columns.view.is_whole and body.uses(base) == 1:
+    if body.is_constant(base) and columns.is_stored_whole and body.uses(base) == 1:
         return Panels.STORED
     return Panels.IN_PLACE if columns.is_run_of_free else Panels.COPIED
