@@ -213,6 +213,12 @@ def test_numbers_that_may_be_equal_are_too_close_to_call() -> None:
     ]  # fmt: skip
 
 
+def test_waves_of_integers_that_floats_round_are_unknown() -> None:
+    """Beyond 2**24 neighbours of f32 are whole periods apart, in the end."""
+    wave = MEANINGS["sin"](exact(np.array([3, 2**24 + 1, 2**60 + 1])))
+    assert np.isinf(wave.error).tolist() == [False, True, True]
+
+
 def test_failures_shrink_to_what_matters() -> None:
     def fails(kind: str, program: Program, variant: Variant) -> Failure | None:
         sizes = dict(program.bindings[0])

@@ -181,9 +181,8 @@ def mod(x: Operand, y: Operand) -> Noisy:
 def wave(function: Function) -> Callable[[Operand], Noisy]:
     def meaning(x: Operand) -> Noisy:
         result = function_of_floats(function)(x)
-        return Noisy(
-            result.dtype, result.value, np.where(strong(x).error > 0.2, np.inf, result.error)
-        )
+        far = floating(x)[0].error > 0.2  # integers are rounded, too, when they become floats
+        return Noisy(result.dtype, result.value, np.where(far, np.inf, result.error))
 
     return meaning
 
