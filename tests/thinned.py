@@ -6,8 +6,8 @@ runs some; every function runs. Values of ops, guard pages and random programs a
 Which cases run is a matter of their names, so that all processes of a run choose the same.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby
 from typing import TypeVar
 from zlib import crc32
 
@@ -43,13 +43,18 @@ _T = TypeVar("_T")
 def kept(
     items: Iterable[_T], name: Callable[[_T], str], table: Mapping[str, int] = ONE_IN
 ) -> Iterator[_T]:
-    """Of items that come function by function, those that `make test` runs."""
-    for function, cases in groupby(items, key=lambda item: name(item).partition("[")[0]):
-        count = _one_in(function, table)
-        if count == 1:
-            yield from cases
-        else:
-            yield from _thinned([(crc32(name(case).encode()), case) for case in cases], count)
+    """Those that `make test` runs, in their order, which may mix the cases of functions."""
+    items = list(items)
+    chosen = _chosen(map(name, items), table)
+    return (item for item in items if name(item) in chosen)
+
+
+def _chosen(names: Iterable[str], table: Mapping[str, int]) -> set[str]:
+    functions: defaultdict[str, list[str]] = defaultdict(list)
+    for each in names:
+        functions[each.partition("[")[0]].append(each)
+    thinned = (_thinned(cases, _one_in(function, table)) for function, cases in functions.items())
+    return set().union(*thinned)
 
 
 def _one_in(function: str, table: Mapping[str, int]) -> int:
@@ -60,8 +65,7 @@ def _longest_beginning(function: str, table: Mapping[str, int]) -> str:
     return max((start for start in table if function.startswith(start)), key=len, default="")
 
 
-def _thinned(numbered: list[tuple[int, _T]], count: int) -> Iterator[_T]:
-    least = set(sorted(number for number, _ in numbered)[:LEAST])
-    for number, case in numbered:
-        if number % count == 0 or number in least:
-            yield case
+def _thinned(cases: list[str], count: int) -> set[str]:
+    numbers = {case: crc32(case.encode()) for case in cases}
+    least = sorted(cases, key=numbers.__getitem__)[:LEAST]
+    return {case for case in cases if numbers[case] % count == 0}.union(least)

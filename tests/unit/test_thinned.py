@@ -28,6 +28,15 @@ def test_a_function_of_few_cases_is_whole() -> None:
     assert len(some(CASES[: LEAST + 2])) >= LEAST
 
 
+def test_the_order_of_cases_plays_no_part() -> None:
+    """pytest mixes functions whose parameters are of a module, so that equal ones are in a row."""
+    others = [name.replace("values", "shapes") for name in CASES]
+    table = {**TABLE, "tests/a.py::test_shapes": 5}
+    mixed = [name for pair in zip(CASES, others, strict=True) for name in pair]
+    assert set(kept(mixed, str, table)) == set(kept([*CASES, *others], str, table))
+    assert len(set(kept(mixed, str, table)) & set(CASES)) < len(CASES) / 3
+
+
 def test_the_longest_beginning_decides() -> None:
     table = {"tests/": 50, **TABLE, "tests/a.py": 1}
     assert list(kept(CASES, str, table)) == some(CASES)
