@@ -49,6 +49,9 @@ MAX_TERMS: Final = 1 << 12
 product doubles them: without an end, a short text would fill all memory. A multiple of a sum has as
 many as the sum, however long that is."""
 
+MOST_RECENT: Final = 1 << 12
+"""How many dims outlive their last use. Compilers make most dims again and again, and drop them."""
+
 _LOCK = fork_lock()
 _R = TypeVar("_R")
 
@@ -94,14 +97,22 @@ class Dim:
     _text: str | None
 
     _interned: ClassVar[WeakValueDictionary[Terms, Dim]] = WeakValueDictionary()
+    _recent: ClassVar[dict[Terms, Dim]] = {}  # some of them, which do not go in between
 
     # --- making ---------------------------------------------------------------------------------
 
     @classmethod
     def _intern(cls, terms: Terms) -> Dim:
-        known = cls._interned.get(terms)
-        if known is not None:
-            return known
+        known = cls._recent.get(terms)
+        if known is None:
+            if len(cls._recent) >= MOST_RECENT:
+                cls._recent.clear()
+            known = cls._interned.get(terms)
+            known = cls._recent[terms] = cls._made(terms) if known is None else known
+        return known
+
+    @classmethod
+    def _made(cls, terms: Terms) -> Dim:
         made = object.__new__(cls)
         put = object.__setattr__
         put(made, "terms", terms)
@@ -128,6 +139,8 @@ class Dim:
     @classmethod
     def of(cls, value: DimLike) -> Dim:
         """The dim for an integer, the text of an expression, a symbol or a dim."""
+        if value.__class__ is int:  # most are
+            return cls._intern(((ONE, cast(int, value)),) if value else ())
         if isinstance(value, Dim):
             return value
         if isinstance(value, Symbol):

@@ -31,7 +31,8 @@ def compile_and_drop(number: int) -> None:
 def held() -> Counter[str]:
     """Objects of ours that are alive, by class, and the sizes of the tables of interned values."""
     monomial_key.cache_clear()  # remembers a bounded number of monomials, and so their symbols
-    shared_decider.cache_clear()  # a bounded number, too: of those that `explain` asked
+    Dim._recent.clear()  # a bounded number, too
+    shared_decider.cache_clear()  # and those that `explain` asked
     gc.collect()
     ours = (type(o) for o in gc.get_objects() if str(type(o).__module__).startswith("anyshape"))
     found = Counter(f"{kind.__module__}.{kind.__qualname__}" for kind in ours)

@@ -1,6 +1,7 @@
 """Dims: construction, canonical form, printing, values."""
 
 import copy
+import gc
 import pickle
 
 import numpy as np
@@ -22,6 +23,7 @@ from anyshape.sym import (
     read_dim,
     total,
 )
+from anyshape.sym.dim import MOST_RECENT
 
 # text as written -> canonical text
 CANONICAL = {
@@ -287,3 +289,22 @@ def test_a_total_is_the_sum_of_its_dims() -> None:
 def test_a_multiple_of_a_sum_may_be_as_long_as_the_sum() -> None:
     sum_ = total(f"a{n}" for n in range(5000))
     assert len((sum_ * Dim.of("n")).terms) == len((7 * sum_).terms) == 5000
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def test_what_nobody_holds_goes_but_for_the_last() -> None:
+    before = len(Dim._interned)
+    for number in range(3 * MOST_RECENT):
+        Dim.of("recent") + number
+    gc.collect()
+    assert len(Dim._recent) <= MOST_RECENT
+    assert len(Dim._interned) <= before + MOST_RECENT
+
+
+def test_a_dim_that_is_held_is_the_same_after_many_others() -> None:
+    kept = Dim.of("kept") * 7 + 1
+    for number in range(2 * MOST_RECENT):
+        Dim.of(number)
+    assert Dim.of("kept") * 7 + 1 is kept

@@ -9,6 +9,8 @@ bool        i8, 0 or 1     i1
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from anyshape.codegen.llvm.math.boundary import Type, Value, constant, ir
@@ -46,8 +48,9 @@ def register_bits(dtype: DType) -> int:
     return 8 if dtype is bool_ else max(dtype.bits, 32) if dtype.is_float else dtype.bits
 
 
+@lru_cache(maxsize=1 << 10, typed=True)
 def number(value: int) -> Value:
-    """An index."""
+    """An index. Constants belong to no module, and remember their text."""
     return ir.Constant(I64, value)
 
 
@@ -58,6 +61,7 @@ def literal_value(literal: Literal) -> Value:
     return constant(register_type(literal.dtype), python)
 
 
+@lru_cache(maxsize=1 << 8, typed=True)
 def lane_numbers(element: Type, lanes: int, first: int = 0) -> Value:
     """The vector first, first + 1, …"""
     numbers = [ir.Constant(element, first + lane) for lane in range(lanes)]
