@@ -26,7 +26,7 @@ from anyshape.codegen.target import Target
 from anyshape.ir.graph import Graph
 from anyshape.ir.text.parser import parse
 from anyshape.plan.costs import MachineCosts
-from anyshape.runtime import cpu_identity, machine
+from anyshape.runtime import cpu_identity, hardware
 
 FORMAT_VERSION = 1
 FEMTOSECONDS = 1e15
@@ -52,7 +52,7 @@ DEFAULTS = MachineCosts()
 
 
 def _cache_bytes() -> int:
-    return machine().l2_bytes or DEFAULTS.cache_bytes
+    return hardware().l2_bytes or DEFAULTS.cache_bytes
 
 
 # --- on disk --------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def _copy(elements: int) -> Probe:
 
 def measure(compile_graph: CompileGraph) -> MachineCosts:
     """The constants of this machine, in a fraction of a second."""
-    l2, l3 = _cache_bytes(), machine().l3_bytes or 1 << 25
+    l2, l3 = _cache_bytes(), hardware().l3_bytes or 1 << 25
     flop, operation, cached, memory = (
         max(1, round(_seconds(probe, compile_graph) * FEMTOSECONDS / probe.count))
         for probe in (

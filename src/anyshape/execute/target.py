@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyshape.base.options import Options, options_from_environment
 from anyshape.codegen import targets
 from anyshape.codegen.target import Host, Target
-from anyshape.runtime import cpu_identity, machine
+from anyshape.runtime import cpu_identity, hardware
 
 
 def executable_isas() -> tuple[str, ...]:
@@ -20,5 +20,5 @@ def target_for(options: Options | None = None) -> Target:
 
 
 def _host() -> Host:
-    found = machine()
+    found = hardware()
     return Host(found.vector_isa, cpu_identity(), found.byte_products, found.l2_bytes)

@@ -5,6 +5,7 @@ team with more threads than that only waits for itself.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, TypeAlias
 
 from anyshape.runtime import _native
@@ -47,6 +48,13 @@ def machine() -> Machine:
         vector_isa=native.vector_isa,
         byte_products=native.byte_products,
     )
+
+
+@cache
+def hardware() -> Machine:
+    """The machine as it was first seen: for caches and instructions, which stay as they are. To
+    read it takes as long as a tenth of the passes of a small graph."""
+    return machine()
 
 
 def cpu_identity() -> str:

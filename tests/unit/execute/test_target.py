@@ -53,7 +53,7 @@ def test_a_lesser_one_is_the_same_on_every_machine(isa: str):
 
 
 def on_a_machine_with(monkeypatch: pytest.MonkeyPatch, isa: VectorIsa) -> None:
-    monkeypatch.setattr(target, "machine", lambda: replace(machine(), vector_isa=isa))
+    monkeypatch.setattr(target, "hardware", lambda: replace(machine(), vector_isa=isa))
 
 
 @pytest.mark.parametrize("isa", ["avx512", "neon", "nonsense"])

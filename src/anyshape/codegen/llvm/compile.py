@@ -10,6 +10,7 @@ import re
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 from anyshape.base.errors import CompileError, UndefinedSymbolError
@@ -99,10 +100,13 @@ def _errors_name(kernel: str) -> Generator[None]:
         raise CompileError(kernel, str(error).strip()) from error
 
 
+@cache
+def _host_cpu(llvm: Binding) -> tuple[str, str]:
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
 def _target_machine(llvm: Binding, target: LlvmTarget) -> TargetMachine:
-    cpu, features = target.cpu, target.features
-    if target.host:
-        cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    cpu, features = _host_cpu(llvm) if target.host else (target.cpu, target.features)
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small"
     )

@@ -23,10 +23,14 @@ from anyshape.sym import (
 
 def still_open(scope: Scope, conditions: Sequence[Predicate]) -> list[Predicate] | None:
     """The conditions that must be tested; None if one of them is known to be false."""
-    answers = {condition: scope.prover.proves(condition) for condition in conditions}
-    if Answer.FALSE in answers.values():
-        return None
-    return [condition for condition, answer in answers.items() if answer is Answer.UNKNOWN]
+    unknown: list[Predicate] = []
+    for condition in dict.fromkeys(conditions):
+        answer = scope.prover.proves(condition)
+        if answer is Answer.FALSE:  # the others may be hard to decide
+            return None
+        if answer is Answer.UNKNOWN:
+            unknown.append(condition)
+    return unknown
 
 
 def all_hold(scope: Scope, tile: Tile | None, conditions: Sequence[Predicate]) -> Lanes:
