@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -61,17 +62,8 @@ class Case:
         return zlib.crc32(self.id.encode())
 
     def graph(self) -> Graph:
-        """The op alone in a graph."""
-        builder = Builder.at_entry(self.declared)
-        types = [type_of_text(text) for text in self.inputs]
-        operands = [builder.param(type_) for type_ in types]
-        made = self.make(builder, *operands)
-        results = [made] if isinstance(made, Value) else list(made)
-        names = [f"x{index}" for index in range(len(types))]
-        if hidden := hidden_symbols(types):
-            builder.param(TensorType(bool_, tuple(map(Dim.of, hidden))))
-            names.append("sizes")
-        return builder.graph(self.op, names, results)
+        """The op alone in a graph, made once for all that is asked of it."""
+        return _graph_of(self)
 
     @property
     def declared(self) -> Facts:
@@ -82,6 +74,20 @@ class Case:
         """What the sizes of a call must satisfy."""
         given = [fact.predicate for fact in self.declared.facts]
         return [*given, *map(parse_predicate, self.facts)]
+
+
+@cache
+def _graph_of(case: Case) -> Graph:
+    builder = Builder.at_entry(case.declared)
+    types = [type_of_text(text) for text in case.inputs]
+    operands = [builder.param(type_) for type_ in types]
+    made = case.make(builder, *operands)
+    results = [made] if isinstance(made, Value) else list(made)
+    names = [f"x{index}" for index in range(len(types))]
+    if hidden := hidden_symbols(types):
+        builder.param(TensorType(bool_, tuple(map(Dim.of, hidden))))
+        names.append("sizes")
+    return builder.graph(case.op, names, results)
 
 
 @dataclass

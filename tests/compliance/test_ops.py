@@ -17,6 +17,7 @@ from tests.compliance.evaluators import (
     LESSER,
     ON_THE_HOST,
     Evaluator,
+    compiled,
 )
 from tests.compliance.inputs import (
     candidate_sizes,
@@ -38,7 +39,6 @@ from anyshape.ir.opdef import PARAM, ParamAttrs
 from anyshape.ir.types import TensorType
 from anyshape.ir.verify import provably_same
 from anyshape.ops.torch_call import op_name
-from anyshape.passes import PASSES, run_passes
 from anyshape.passes.native_forms import called_back
 from anyshape.sym import FactScope
 
@@ -60,8 +60,8 @@ every_evaluator = pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda e:
 
 @every_case
 def test_strict_refuses_what_runs_on_the_host(case: Case) -> None:
-    divided = run_passes(case.graph(), PASSES).graph
-    found = Counter(op_name(node) for node in called_back(divided.body))
+    optimized = compiled(case.graph()).graph
+    found = Counter(op_name(node) for node in called_back(optimized.body))
     assert bool(found) == (case.op in ON_THE_HOST)
     if found:
         with pytest.raises(UnsupportedError, match="no native form of") as caught:
