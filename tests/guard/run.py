@@ -48,6 +48,9 @@ DEPTHS = (17, 16, 15, 33, 1, 0, 3)
 DEEP = (1023, 1024, 1025, 2049)
 """Longer sums than of 1024 terms are made in blocks of 192."""
 
+KEPT = 256
+"""Arrays that are kept: buffers of many kernels are as long, and each gets a copy."""
+
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 Binding = dict[Symbol, int]
@@ -88,6 +91,7 @@ def kernels_of(graph: Graph, tiling: Tiling) -> Iterator[tuple[Kernel, tuple[Dim
             yield choice.variant.kernel, step.lowered.sizes
 
 
+@functools.lru_cache(KEPT)
 def content(dtype: DType, count: int) -> Array:
     """Any bits at all: as indices they are wild, as floats they include NaN and infinities."""
     rng = np.random.default_rng(count)
@@ -96,6 +100,7 @@ def content(dtype: DType, count: int) -> Array:
     return np.frombuffer(rng.bytes(count * dtype.itemsize), dtype.numpy)
 
 
+@functools.lru_cache(KEPT)
 def tame(dtype: DType, count: int) -> Array:
     """Numbers whose sums of products are exact in every dtype, or wrap as those of NumPy do."""
     return np.random.default_rng(count).integers(0, 2, count).astype(dtype.numpy)
@@ -171,10 +176,12 @@ def check(graphs: Sequence[Graph], order: str = "") -> int:
 
 
 def main() -> None:
+    """Of a family, or of its graphs from the second argument on in steps of the third."""
     faulthandler.enable()
     safety.verify_kernel = verified
-    family = sys.argv[1]
-    runs = check(FAMILIES[family](), family.removeprefix("dot ") if "->" in family else "")
+    family, (start, step) = sys.argv[1], map(int, sys.argv[2:] or (0, 1))
+    graphs = FAMILIES[family]()
+    runs = check(graphs[start::step], family.removeprefix("dot ") if "->" in family else "")
     print(f"{runs} runs")
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests import thinned
 from tests.fork_server import ForkServer
+from tests.guard import dtypes
 from tests.guard.models import FAMILIES
 
 from anyshape.execute.target import executable_isas
@@ -54,10 +56,22 @@ def server() -> Iterator[ForkServer]:
     server.close()
 
 
+BEST, *LESSER = executable_isas()
+ONE_OF = 3
+"""Of families with a graph for every dtype, one graph in so many runs on lesser instruction sets,
+on each other ones, in `make test`. All other families are whole on every set."""
+
+
+def share(family: str, isa: str) -> tuple[int, int]:
+    """Which graphs of a family run on an instruction set: the first, and then one in so many."""
+    is_sampled = thinned.leaves_out() and isa != BEST and family in dtypes.FAMILIES
+    return (LESSER.index(isa), ONE_OF) if is_sampled else (0, 1)
+
+
 @pytest.mark.parametrize("isa", executable_isas())
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_access_outside_buffers(server: ForkServer, family: str, isa: str) -> None:
-    process = server.run(family, ANYSHAPE_ISA=isa)
+    process = server.run(family, *map(str, share(family, isa)), ANYSHAPE_ISA=isa)
     kernel = process.stdout.rpartition("kernel (")
     assert process.returncode == 0, f"kernel ({kernel[2]}\n{process.stderr}"
     runs = int(process.stdout.split()[-2])
@@ -73,3 +87,15 @@ def test_an_access_outside_is_noticed(which: str) -> None:
 def test_an_access_outside_scratch_is_noticed() -> None:
     """Scratch that is one row shorter than the kernel believes, though it would be on the stack."""
     assert run_python("-c", SHORT_SCRATCH).returncode == -signal.SIGSEGV
+
+
+def test_a_share_of_every_dtype_runs_on_lesser_instruction_sets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever names tests, and `make test-all`, runs all of them everywhere."""
+    every, plain = next(iter(dtypes.FAMILIES)), "dot"
+    monkeypatch.setenv(thinned.VARIABLE, thinned.SOME)
+    assert [share(every, isa) for isa in LESSER] == [(n, ONE_OF) for n in range(len(LESSER))]
+    assert {share(every, BEST), *(share(plain, isa) for isa in LESSER)} <= {(0, 1)}
+    monkeypatch.setenv(thinned.VARIABLE, thinned.ALL)
+    assert {share(every, isa) for isa in executable_isas()} == {(0, 1)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from tests import thinned
 from tests.fuzz.torch_modules.check import Failure, Tally, check
 from tests.fuzz.torch_modules.generator import random_program
 from tests.fuzz.torch_modules.moves import MOVES
@@ -14,14 +15,18 @@ SHORT = 6
 """Statements of the longest module here."""
 
 
+MODULES, IN_SHORT = 25, 12
+"""Of a block, in `make test-all` and in `make test`: torch takes a second to capture each."""
+
+
 @pytest.mark.parametrize("block", range(4))
 def test_random_modules(block: int) -> None:
-    tally = Tally()
-    for seed in range(block * 25, block * 25 + 25):
+    tally, modules = Tally(), IN_SHORT if thinned.leaves_out() else MODULES
+    for seed in range(block * MODULES, block * MODULES + modules):
         failure = check(random_program(500_000 + seed, SHORT, MOVES), tally)
         assert failure is None, snippet(failure)
-    assert tally.modules["captured"] > 15, tally.refusals
-    assert tally.calls["compared"] > 100
+    assert tally.modules["captured"] > modules / 2, tally.refusals
+    assert tally.calls["compared"] > 4 * modules
 
 
 def test_a_seed_is_a_module() -> None:
