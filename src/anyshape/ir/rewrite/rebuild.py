@@ -24,17 +24,22 @@ class Rebuilder:
         """The new region; `builder` is empty and knows the region's facts."""
         for type_ in region.params:
             builder.param(type_)
-        values: dict[Value, Value] = {}
+        values: dict[Value, Value] = {}  # where another stands for one: mostly few
         for node in region.nodes():
             new = self._visit(node, values, builder)
-            values.update(zip(node.results, new, strict=True))
-        return builder.region([self.result(values[value], builder) for value in region.results])
+            if not _are_results(new, node):
+                values.update(zip(node.results, new, strict=True))
+        results = (values.get(value, value) for value in region.results)
+        return builder.region([self.result(value, builder) for value in results])
 
     def _visit(self, node: Node, values: dict[Value, Value], builder: Builder) -> tuple[Value, ...]:
         if node.op is PARAM:
             return node.results
         location = builder.location = builder.locations.of(node)
-        new = self.rebuilt(node, tuple(values[value] for value in node.operands), builder)
+        operands = node.operands
+        if values:
+            operands = tuple([values.get(value, value) for value in operands])
+        new = self.rebuilt(node, operands, builder)
         builder.location = location  # nested regions have moved it
         return self.replace(new, builder)
 
@@ -53,6 +58,10 @@ class Rebuilder:
     def result(self, value: Value, builder: Builder) -> Value:
         """What stands for a result of the region."""
         return value
+
+
+def _are_results(values: tuple[Value, ...], node: Node) -> bool:
+    return all(value.node is node and value.index == at for at, value in enumerate(values))
 
 
 class CountingRebuilder(Rebuilder):
