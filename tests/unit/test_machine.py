@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.watchdog import HANGS_AFTER
 
-from anyshape.runtime import _native, machine
+from anyshape.runtime import _native, hardware, machine
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's own files")
 
@@ -282,3 +282,15 @@ def test_machine_is_a_frozen_value():
     assert here == machine()
     with pytest.raises(AttributeError):
         here.cpus = 99  # type: ignore[misc]
+
+
+def test_what_stays_as_it_is_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compilers ask for caches and instructions with every graph; CPUs are counted anew."""
+    known, reads = hardware(), []
+    read = _native.machine
+    monkeypatch.setattr(_native, "machine", lambda: reads.append(1) or read())
+    assert hardware() is known
+    assert not reads
+    now = machine()
+    assert len(reads) == 1
+    assert (known.vector_isa, known.l2_bytes) == (now.vector_isa, now.l2_bytes)
