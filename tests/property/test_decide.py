@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import pytest
+from tests import thinned
 
 from anyshape.base.errors import AxisDeclarationError, DimError
 from anyshape.sym import (
@@ -234,7 +235,8 @@ def dependent_questions(count: int) -> Iterator[tuple[World, Predicate]]:
 
 def test_few_linear_questions_stay_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     counts: Counter[str] = Counter()
-    for world, question in dependent_questions(2400):
+    worlds = 800 if thinned.leaves_out() else 2400
+    for world, question in dependent_questions(worlds):
         answer = world.prover.proves(question)
         assert answer in (Answer.UNKNOWN, world.truth(question)), f"{world}: {question}"
         counts["all"] += 1
@@ -242,5 +244,5 @@ def test_few_linear_questions_stay_unknown(capsys: pytest.CaptureFixture[str]) -
     share = counts["unknown"] / counts["all"]
     with capsys.disabled():
         print(f"\nUNKNOWN: {share:.2%} of {counts['all']} linear questions that the facts decide")
-    assert counts["all"] > 2000
+    assert counts["all"] > worlds * 5 / 6
     assert share < 0.10
