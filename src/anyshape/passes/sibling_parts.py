@@ -10,7 +10,7 @@ does an op that would have been the product's own epilogue.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
@@ -104,9 +104,15 @@ class Products:
         for node in self.nodes:
             for value in node.operands:
                 self.users[value.node].add(node)
+        self.joined: dict[Node, Node] = {}  # the first dot of a family for each of its dots
+
+    def join(self, families: Iterable[Sequence[Part]]) -> None:
+        """Counts the products of each of these as one reader from now on."""
+        for family in families:
+            self.joined |= {part.product.dot: family[0].product.dot for part in family}
 
     def siblings(self) -> tuple[tuple[StoredProduct, ...], ...]:
-        """Those that multiply one value, and give one dtype."""
+        """Those that multiply one value, and give one dtype; none before what it is made of."""
         found: dict[object, list[StoredProduct]] = defaultdict(list)
         for node in self.nodes:
             product = stored_product(node)
@@ -157,7 +163,8 @@ class Products:
         return node in self.results or not self.users[node] <= inside
 
     def halved(self) -> Iterator[tuple[StoredProduct, Node | None]]:
-        """Products of which two halves are read, and the bias that is added to both."""
+        """Products of which two halves are read, and the bias that is added to both if they are an
+        epilogue: whoever else reads them would add it in a kernel of its own."""
         for node in self.nodes:
             product = stored_product(node)
             if product is None or node in self.results:
@@ -167,7 +174,11 @@ class Products:
                 yield product, None
             elif user is not None and user.op is ADD and user not in self.results:
                 bias = _beside(user, node, product.width)
-                if bias is not None and are_halves(tuple(self.users[user])):
+                if (
+                    bias is not None
+                    and are_halves(tuple(self.users[user]))
+                    and self.are_put_together(user)
+                ):
                     yield product, user
 
     def halved_groups(self) -> Iterator[Node]:
@@ -210,7 +221,7 @@ class Products:
         """Why a slice in the place of this value would be a copy."""
         if node in self.results:
             return Refusal("it is a result of the graph")
-        users = self.users[node]
+        users = {self.joined.get(user, user) for user in self.users[node]}
         for user in users:
             if user.op is TRANSPOSE:
                 objection = self._readers_objection(user)

@@ -54,14 +54,16 @@ class SiblingProducts:
 
     def run(self, graph: Graph, ctx: PassContext) -> Graph:
         products = Products(graph)
-        families: list[tuple[Part, ...]] = []
         halved = {product.dot: added for product, added in products.halved()}
         gated = {dot for dot, added in halved.items() if products.are_put_together(added or dot)}
-        for siblings in products.siblings():
+        families: list[tuple[Part, ...]] = []
+        for siblings in reversed(products.siblings()):  # readers of parts before these
             pairs = tuple(_halves(siblings, products))
             taken = {part.product.dot for pair in pairs for part in pair} | gated
             left = [each for each in siblings if each.dot not in taken]
-            families += [*pairs, *self._read_in_place(left, products, graph, ctx)]
+            made = [*pairs, *self._read_in_place(left, products, graph, ctx)]
+            products.join(made)
+            families += made
         turned = set(products.halved_groups())
         if not families and not halved and not turned:
             return graph

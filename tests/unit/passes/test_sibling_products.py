@@ -209,6 +209,46 @@ def test_gates_beside_each_other_keep_their_epilogues() -> None:
     assert len(compile_graph(traced(model)).kernels) == 2
 
 
+def test_readers_that_are_one_product_are_one_reader() -> None:
+    """A product whose two readers are joined is a part of another one, in the same run."""
+
+    def model(x: Any) -> Any:
+        low = x @ WK
+        gate, up = low @ GATE[:16], low @ UP[:16]
+        return ash.silu(gate) * up, heads(x @ WV, 2) @ heads(x @ WQ[:, 16:], 2).mT
+
+    graph, taken, _ = joined(traced(model))
+    assert taken == ["2 products are one", "3 products are one"]
+    assert run_passes(graph, [SiblingProducts()]).graph == graph
+    executable = compile_graph(traced(model))
+    for sizes in ((2, 5), (1, 1), (0, 3), (3, 0), (2, 17)):
+        x = RNG.standard_normal((*sizes, 24)).astype(np.float32)
+        for found, wanted in zip(executable(x), evaluate(traced(model), x), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_bias_of_halves_that_nothing_puts_together_stays_in_one_kernel(together: bool) -> None:
+    """Divided, each half of it would be added in a kernel of its own."""
+    weight, bias = np.concatenate([WK, WV], axis=1), np.concatenate([BK, BK + 1])
+
+    def model(x: Any) -> Any:
+        y = x @ weight + bias if together else None
+        k = x @ WK + BK if y is None else y[..., :16]
+        v = x @ WV + (BK + 1) if y is None else y[..., 16:]
+        return heads(k, 2) @ heads(v, 2).mT
+
+    once = run_passes(traced(model), (*FIRST, SiblingProducts())).graph
+    assert run_passes(once, [SiblingProducts()]).graph == once
+    executable = compile_graph(traced(model))
+    moves = ("slice", "transpose") * 2
+    assert {kernel.ops for kernel in executable.kernels} == {("dot", "add"), (*moves, "dot")}
+    x = RNG.standard_normal((2, 5, 24)).astype(np.float32)
+    y = x.astype(np.float64) @ weight + bias
+    k, v = (half.reshape(2, 5, 2, 8).swapaxes(1, 2) for half in np.split(y, 2, axis=-1))
+    np.testing.assert_allclose(executable(x)[0], k @ v.swapaxes(-1, -2), rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize("transposed", [False, True])
 def test_the_halves_of_one_product_with_a_bias_are_one_kernel(transposed: bool) -> None:
     weight, bias = RNG.standard_normal((24, 300)), RNG.standard_normal(300).astype(np.float32)
