@@ -47,6 +47,11 @@ class Growth:
         others = (axis for axis in range(self.result.tensor.rank) if axis != self.axis)
         return (self.axis, *others)
 
+    @property
+    def is_to_append(self) -> bool:
+        """Whether it is a concat that an append can be, and is none yet."""
+        return self.axis == 0 and self.result.node.op is CONCAT
+
 
 def growths_of(results: Sequence[Value], donated: Container[int]) -> tuple[Growth, ...]:
     """At most one for each of the `donated` inputs."""
@@ -265,7 +270,7 @@ class Append:
         if any(node.regions for node in graph.nodes()):
             graph = rebuild_graph(_InLoops(self.name, ctx), graph)
         growths = growths_of(graph.results, ctx.donation.inputs)
-        outermost = [growth for growth in growths if growth.axis == 0]
+        outermost = [growth for growth in growths if growth.is_to_append]
         if not outermost:
             return graph
         return rebuild_graph(_Appender(outermost, graph.results), graph)
@@ -285,7 +290,7 @@ class _InLoops(Rebuilder):
             return new
         condition, body = new.regions
         growths = growths_of(body.results, range(new.attrs.carried))
-        outermost = [g for g in growths if g.axis == 0 and body.results[g.input] == g.result]
+        outermost = [g for g in growths if g.is_to_append and body.results[g.input] == g.result]
         if not outermost:
             return new
         for growth in outermost:

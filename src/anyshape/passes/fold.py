@@ -50,7 +50,7 @@ class _Folder(Rebuilder):
         self.max_elements = max_elements
         self.log = log
         self.machine = Interpreter(graph.weights, graph.locations)
-        self.weight_uses = Counter(_weights_used(graph.body))
+        self.weight_uses = Counter(self._weights_used(graph.body))
         self.arrays: dict[Value, Array] = {}  # what is known of the new values
 
     def rebuilt(self, node: Node, operands: tuple[Value, ...], builder: Builder) -> Node:
@@ -103,6 +103,24 @@ class _Folder(Rebuilder):
         region = Region(tuple(param.type for param in params), alone.results, Facts())
         return self.machine.run(region, [self.arrays[value] for value in node.operands], {})
 
+    def _weights_used(self, region: Region) -> Iterator[Digest]:
+        """The digest of a weight for each place that goes on using it."""
+        nodes = region.nodes()
+        staying = [node for node in nodes if not self._becomes_small(node)]
+        for value in (*region.results, *(value for node in staying for value in node.operands)):
+            if weight := weight_of(value.node):
+                yield weight.digest
+        for node in nodes:
+            for inner in node.regions:
+                yield from self._weights_used(inner)
+
+    def _becomes_small(self, node: Node) -> bool:
+        """Whether it is a few elements of constants, evaluated whoever else needs these."""
+        sizes = (t.size for t in node.types if isinstance(t, TensorType))
+        are_constants = all(value.node.op is CONSTANT for value in node.operands)
+        is_small = all(size.constant is not None and int(size) <= INLINE_LIMIT for size in sizes)
+        return are_constants and is_small and self._objection(node) is None
+
     # --- constants ----------------------------------------------------------------------------
 
     def _settled(self, value: Value, builder: Builder) -> Value:
@@ -137,14 +155,3 @@ def _param(index: int, value: Value) -> Value:
 def _sizes(node: Node) -> list[Dim]:
     shapes = [type_.shape for type_ in node.types if isinstance(type_, TensorType)]
     return [*attr_dims(node.attrs), *(dim for shape in shapes for dim in shape)]
-
-
-def _weights_used(region: Region) -> Iterator[Digest]:
-    """The digest of a weight for each place that uses it."""
-    nodes = region.nodes()
-    for value in (*region.results, *(value for node in nodes for value in node.operands)):
-        if weight := weight_of(value.node):
-            yield weight.digest
-    for node in nodes:
-        for inner in node.regions:
-            yield from _weights_used(inner)

@@ -20,7 +20,7 @@ from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Refusal
 from anyshape.ops.attention import AttentionAttrs, with_all_axes
-from anyshape.ops.known import ATTENTION
+from anyshape.ops.known import ATTENTION, STAGED
 from anyshape.passes.part_kernels import KernelOfLoop, Parts
 from anyshape.sym import Answer, Dim, FactScope, LessEqual, ceildiv, maximum, minimum
 
@@ -37,8 +37,8 @@ TASKS: Final = 32
 
 
 def attention_of(region: Region) -> Node | None:
-    """The attention of a kernel that has no other loop."""
-    loops = [node for node in region.nodes() if node.op.has(Trait.CONTRACTION)]
+    """The attention of a kernel that has no other loop, and no form in parts yet."""
+    loops = [n for n in region.nodes() if n.op.has(Trait.CONTRACTION) or n.op is STAGED]
     return loops[0] if len(loops) == 1 and loops[0].op is ATTENTION else None
 
 

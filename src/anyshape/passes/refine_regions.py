@@ -83,16 +83,25 @@ def _renamed(region: Region, sizes: Substitution, locations: Locations) -> Regio
         if node.op is PARAM:
             nodes[node] = _reshaped(node.result(), sizes)
             continue
+        operands = [Value(nodes[value.node], value.index) for value in node.operands]
+        types = tuple(type_.substitute(sizes) for type_ in node.types)
+        if _is_name(node) and operands[0].type == types[0]:  # given by a run before this one
+            nodes[node] = operands[0].node
+            continue
         nodes[node] = Node.make(
             node.op,
-            (Value(nodes[value.node], value.index) for value in node.operands),
+            operands,
             map_dims(node.attrs, lambda dim: dim.substitute(sizes)),
-            (type_.substitute(sizes) for type_ in node.types),
+            types,
             (substitute_region(inner, sizes, locations) for inner in node.regions),
             (late.substitute(sizes) for late in node.late),
         )
         locations.record(nodes[node], locations.of(node))
     return _with_nodes(region, nodes)
+
+
+def _is_name(node: Node) -> bool:
+    return node.op is RESHAPE and node.operands[0].node.op is PARAM
 
 
 def _with_nodes(region: Region, nodes: Mapping[Node, Node]) -> Region:

@@ -10,6 +10,8 @@ from torch.nn.functional import scaled_dot_product_attention
 import anyshape as ash
 from anyshape import Executable
 from anyshape.frontend.builder.tensor import Tensor
+from anyshape.passes import PASSES, run_passes
+from anyshape.passes.long_tasks import LongTasks
 
 RNG = np.random.default_rng(0)
 
@@ -57,6 +59,12 @@ def test_any_number_of_keys(cached: Executable, batch: int, new: int, keys: int)
 def test_nothing(cached: Executable) -> None:
     np.testing.assert_array_equal(cached(*arrays(2, 1, 0))[0], np.zeros((2, 6, 1, 24)))
     assert cached(*arrays(0, 1, 600))[0].shape == (0, 6, 1, 24)
+
+
+def test_a_kernel_in_parts_is_divided_once(cached: Executable) -> None:
+    kernels = run_passes(cached.graph, PASSES[:-1]).graph
+    assert "part_attention" in kernels.as_text()
+    assert run_passes(kernels, [LongTasks()]).graph == kernels
 
 
 def test_a_query_that_sees_nothing(cached: Executable) -> None:
