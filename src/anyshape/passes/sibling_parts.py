@@ -25,11 +25,15 @@ from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Refusal, constant_array
 from anyshape.ir.types import Array, Shape
 from anyshape.ops.dot import DotAttrs
-from anyshape.ops.known import ADD, DOT, GROUPED_DOT, MUL, RESHAPE, TRANSPOSE
+from anyshape.ops.known import ADD, CAST, DOT, GROUPED_DOT, MUL, RESHAPE, TRANSPOSE
+from anyshape.ops.reduce import ReduceAttrs
 from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.fuse_groups import MOST_OPS
 from anyshape.passes.native_forms import is_alone, is_loop, is_map
 from anyshape.sym import product
+
+LONGEST_TERM = 4
+"""Ops between a value and the reduction of its rows, at most: `abs(x)`, `x * x` of a wider x."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +217,24 @@ class Products:
             inner = _inner_of_split(user, node.result().tensor.shape)
             if inner is not None:
                 return self._readers_objection(user) or inner
-        if any(user.op.has(Trait.ELEMENTWISE) for user in users):
+        if any(user.op.has(Trait.ELEMENTWISE) for user in users) and not self._is_of_rows(node):
             return Refusal("its own epilogue would be a kernel")
         return self._readers_objection(node) or 1
+
+    def _is_of_rows(self, node: Node) -> bool:
+        """Whether a reduction of its rows is the first that takes all of it, as in a norm by hand:
+        nothing is an epilogue then, and the kernel of rows reads a part where it is. It converts
+        elements as it reads them."""
+        shape, user = node.result().tensor.shape, self.only_user(node)
+        node = user if user is not None and user.op is CAST else node
+        made, is_reduced = {node}, False
+        for _ in range(LONGEST_TERM):
+            if any(len(self.users[each]) > MOST_OPS for each in made):
+                return False
+            readers = {user for each in made for user in self.users[each]} - made
+            is_reduced = is_reduced or any(_reduces_rows(user) for user in readers)
+            made |= {user for user in readers if _is_elementwise(user, shape)}
+        return is_reduced and next(self._elementwise(node), None) is None
 
     def _readers_objection(self, node: Node) -> Refusal | None:
         """Why a slice in the place of this value would be a copy."""
@@ -251,6 +270,11 @@ def stored_product(node: Node) -> StoredProduct | None:
 
 def _is_elementwise(node: Node, shape: Shape) -> bool:
     return node.op.has(Trait.ELEMENTWISE) and node.result().tensor.shape == shape
+
+
+def _reduces_rows(node: Node) -> bool:
+    last = node.operands[0].tensor.rank - 1 if node.operands else 0
+    return isinstance(node.attrs, ReduceAttrs) and node.attrs.axes == (last,)
 
 
 def _beside(node: Node, operand: Node, width: int) -> Node | None:

@@ -244,6 +244,16 @@ def slice_slice(d: Draw) -> Value:
     return d.b.emit("slice", inner, starts=(parts[1], 0), stops=(stop, 3), steps=(2, 1))
 
 
+def slice_broadcast(d: Draw) -> Value:
+    parts = [d.dim() for _ in range(3)]
+    ones = [Dim.of(1)] * d.random.randint(0, 1)
+    x = d.param(d.dtype(ALL_DTYPES), (*ones, d.dim()))
+    repeated, kept = sum(parts[1:], parts[0]), x.tensor.shape[-1]
+    whole = d.b.emit("broadcast", x, shape=(repeated, kept))
+    stops, steps = (parts[0] + parts[1], kept), (d.random.choice([1, 2]), 1)
+    return d.b.emit("slice", whole, starts=(parts[0], 0), stops=stops, steps=steps)
+
+
 # --- reductions -----------------------------------------------------------------------------------
 
 
@@ -335,6 +345,7 @@ NAMED: dict[str, Instance] = {
     "pad-pad": pad_pad,
     "slice-all": slice_all,
     "slice-slice": slice_slice,
+    "slice-broadcast": slice_broadcast,
     "dim-of": dim_of,
     "shape-of": shape_of,
     "dim-value-constant": dim_value,

@@ -227,6 +227,41 @@ def test_readers_that_are_one_product_are_one_reader() -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_norms_by_hand_read_parts_of_one_product(wide: bool) -> None:
+    """As in OLMo 2, whose norms come between a projection and its heads."""
+
+    def norm(y: Any) -> Any:
+        exact = y.astype(ash.f64) if wide else y
+        mean = (exact * exact).mean(-1, keepdims=True)
+        return (exact * ash.rsqrt(mean + 1e-6)).astype(y.dtype)
+
+    def model(x: Any) -> Any:
+        q, k, v = norm(x @ WQ[:, :16]), norm(x @ WK), x @ WV
+        return heads(q, 2) @ heads(k, 2).mT @ heads(v, 2)
+
+    graph, taken, _ = joined(traced(model))
+    assert taken == ["3 products are one"]
+    assert run_passes(graph, [SiblingProducts()]).graph == graph
+    executable = compile_graph(traced(model))
+    assert [kernel.ops for kernel in executable.kernels].count(("dot",)) == 1
+    for sizes in ((2, 5), (1, 1), (0, 3), (3, 0), (2, 17)):
+        x = RNG.standard_normal((*sizes, 24)).astype(np.float32)
+        q, k, v = (x.astype(np.float64) @ w for w in (WQ[:, :16], WK, WV))
+        q, k = (y / np.sqrt((y * y).mean(-1, keepdims=True) + 1e-6) for y in (q, k))
+        q, k, v = (y.reshape(*sizes, 2, 8).swapaxes(1, 2) for y in (q, k, v))
+        wanted = q @ k.swapaxes(-1, -2) @ v
+        np.testing.assert_allclose(executable(x)[0], wanted, rtol=1e-4, atol=1e-3)
+
+
+def test_an_activation_before_a_norm_is_an_epilogue() -> None:
+    def model(x: Any) -> Any:
+        q, k = (ash.relu(x @ w) for w in (WK, WV))
+        return heads(q / q.sum(-1, keepdims=True), 2) @ heads(k, 2).mT
+
+    assert joined(traced(model))[1:] == ([], ["its own epilogue would be a kernel"] * 2)
+
+
 @pytest.mark.parametrize("together", [False, True])
 def test_a_bias_of_halves_that_nothing_puts_together_stays_in_one_kernel(together: bool) -> None:
     """Divided, each half of it would be added in a kernel of its own."""

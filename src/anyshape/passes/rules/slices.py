@@ -32,6 +32,17 @@ def slice_once(found: Match, builder: Builder) -> Value | Refusal:
     return builder.emit("slice", found["x"], starts=starts, stops=stops, steps=steps)
 
 
+def broadcast_less(found: Match, builder: Builder) -> Value | Refusal:
+    """A slice of repeated elements repeats them less often."""
+    sizes, whole = found["x"].tensor.shape, found["whole"].tensor.shape
+    own = (*(Dim.of(1),) * (len(whole) - len(sizes)), *sizes)
+    bounds = zip(own, whole, _bounds(found.root), strict=True)
+    for axis, (size, repeated, bound) in enumerate(bounds):
+        if size != 1 and bound != (Dim.of(0), repeated, 1):
+            return Refusal(f"elements differ along axis {axis}")
+    return builder.emit("broadcast", found["x"], shape=found.root.tensor.shape)
+
+
 def _compose(found: Match, size: Dim, first: Bound, second: Bound) -> Bound | None:
     """One slice for two along an axis; `size` is what the first leaves.
 
@@ -60,5 +71,11 @@ RULES: tuple[Rule, ...] = (
         "x[a:b][c:d:s] -> x[a + c:a + d:s]",
         op("slice", op("slice", x).bind("inner")),
         slice_once,
+    ),
+    Rule(
+        "slice-broadcast",
+        "broadcast(x, s)[a:b] -> broadcast(x, t) along repeated axes",
+        op("slice", op("broadcast", x).bind("whole")),
+        broadcast_less,
     ),
 )
