@@ -33,7 +33,8 @@ from anyshape.sym import Dim, product
 
 @dataclass(frozen=True)
 class SlicesLast:
-    """Moves reshapes that split a sliced axis, drop one or add axes of 1 in front of the slice."""
+    """Moves reshapes in front of a slice that split its axis, drop it, add axes of 1, or do both of
+    these."""
 
     name: str = "slices-last"
 
@@ -51,7 +52,7 @@ class _Mover(Rebuilder):
             return node.results
         cut = only_cut(node.operands[0].node)
         shape = node.result().tensor.shape
-        ways = (_split, _dropped, _widened)
+        ways = (_split, _dropped, _widened, _turned)
         made = cut and next(filter(None, (way(node, cut, shape, builder) for way in ways)), None)
         if not made:
             return node.results
@@ -108,6 +109,21 @@ def _widened(node: Node, cut: Cut, shape: Shape, builder: Builder) -> Value | No
     named = builder.emit("reshape", x, shape=tuple(whole))
     count = sliced.tensor.shape[cut.axis]
     return _cut(named, positions[cut.axis], cut.start, count, builder)
+
+
+def _turned(node: Node, cut: Cut, shape: Shape, builder: Builder) -> Value | None:
+    """For a reshape that puts the axis, of which there is one index left, in another place: the one
+    head of the keys, in front of their positions."""
+    sliced = node.operands[0]
+    sizes = sliced.tensor.shape
+    left = (*sizes[: cut.axis], *sizes[cut.axis + 1 :])
+    if sizes[cut.axis] != 1 or _positions(left, shape) is None:
+        return None
+    made = _dropped(builder.emit("reshape", sliced, shape=left).node, cut, left, builder)
+    again = only_cut(made.node) if made and made.node.op is SLICE else None
+    if made is None or again is None:
+        return None
+    return _widened(builder.emit("reshape", made, shape=shape).node, again, shape, builder)
 
 
 def _positions(sizes: Shape, wider: Shape) -> list[int] | None:

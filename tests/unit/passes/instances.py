@@ -254,6 +254,14 @@ def slice_broadcast(d: Draw) -> Value:
     return d.b.emit("slice", whole, starts=(parts[0], 0), stops=stops, steps=steps)
 
 
+def gather_slice(d: Draw) -> Value:
+    first, step, count = (d.random.randint(low, 3) for low in (0, 1, 1))
+    last = first + step * (count - 1)
+    x = d.param(d.dtype(ALL_DTYPES), (d.dim(), Dim.of(last + 1) + d.dim(), d.dim()))
+    indices = d.b.constant(np.arange(first, last + 1, step))
+    return d.b.emit("gather", x, indices, axis=1)
+
+
 # --- reductions -----------------------------------------------------------------------------------
 
 
@@ -346,6 +354,7 @@ NAMED: dict[str, Instance] = {
     "slice-all": slice_all,
     "slice-slice": slice_slice,
     "slice-broadcast": slice_broadcast,
+    "gather-slice": gather_slice,
     "dim-of": dim_of,
     "shape-of": shape_of,
     "dim-value-constant": dim_value,

@@ -43,6 +43,15 @@ def unbound(x: X):
 
 
 @ash.jit
+def one_key(x: X):
+    """As in Falcon, where lists of one index choose the only head of keys and of values."""
+    b, n, _ = x.shape
+    y = (x @ WIDE).reshape(b, n, 6, 8)
+    k, v = (ash.take(y, np.array([head]), axis=2) for head in (4, 5))
+    return ash.attention(*(a.transpose(0, 2, 1, 3) for a in (y[:, :, :-2], k, v)))
+
+
+@ash.jit
 def multiplied(x: X):
     y = x @ W
     q, k = heads(y[..., :24], 3), heads(y[..., 24:48], 3)
@@ -51,7 +60,7 @@ def multiplied(x: X):
 
 @pytest.mark.parametrize("sizes", [(2, 5), (1, 1), (3, 0), (0, 4), (2, 33)])
 @pytest.mark.parametrize(
-    ("function", "count"), [(split, 3), (grouped, 3), (unbound, 3), (multiplied, 3)]
+    ("function", "count"), [(split, 3), (grouped, 3), (unbound, 3), (one_key, 3), (multiplied, 3)]
 )
 def test_nothing_is_copied(function: Any, count: int, sizes: tuple[int, int]) -> None:
     """Attention has two variants, and so has a product whose columns are apart."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from anyshape.ir.build import Builder
 from anyshape.ir.node import Value
-from anyshape.ir.rewrite import Match, Refusal, Rule, Var, op
-from anyshape.ops.movement import SliceAttrs
+from anyshape.ir.rewrite import Match, Refusal, Rule, Var, constant_array, op
+from anyshape.ops.movement import AxisAttrs, SliceAttrs
 from anyshape.passes.rules.common import keeps_type
-from anyshape.sym import Dim, Equal
+from anyshape.sym import Dim, Equal, LessEqual
 
 x = Var("x")
 
@@ -43,6 +45,23 @@ def broadcast_less(found: Match, builder: Builder) -> Value | Refusal:
     return builder.emit("broadcast", found["x"], shape=found.root.tensor.shape)
 
 
+def slice_of_gather(found: Match, builder: Builder) -> Value | Refusal:
+    """Constant indices an equal distance apart are the places of a slice."""
+    x, axis = found["x"], found.root.node.attrs_as(AxisAttrs).axis
+    indices = constant_array(found["indices"], builder.weights)
+    if indices is None or indices.ndim != 1 or not indices.size:
+        return Refusal("its indices are no constants along one axis")
+    first, last = int(indices[0]), int(indices[-1])
+    step = int(indices[1]) - first if indices.size > 1 else 1
+    if first < 0 or step < 1 or not np.array_equal(indices, range(first, last + 1, step)):
+        return Refusal("its indices are no places of a slice")
+    if not found.proves(LessEqual(Dim.of(last + 1), x.tensor.shape[axis])):
+        return Refusal(f"index {last} may be outside")
+    starts, stops, steps = [Dim.of(0)] * x.tensor.rank, list(x.tensor.shape), [1] * x.tensor.rank
+    starts[axis], stops[axis], steps[axis] = Dim.of(first), Dim.of(last + 1), step
+    return builder.emit("slice", x, starts=starts, stops=stops, steps=steps)
+
+
 def _compose(found: Match, size: Dim, first: Bound, second: Bound) -> Bound | None:
     """One slice for two along an axis; `size` is what the first leaves.
 
@@ -71,6 +90,12 @@ RULES: tuple[Rule, ...] = (
         "x[a:b][c:d:s] -> x[a + c:a + d:s]",
         op("slice", op("slice", x).bind("inner")),
         slice_once,
+    ),
+    Rule(
+        "gather-slice",
+        "gather(x, [a, a + s, …]) -> x[a::s]",
+        op("gather", x, Var("indices")),
+        slice_of_gather,
     ),
     Rule(
         "slice-broadcast",
