@@ -102,14 +102,27 @@ def test_others_are_not(function: Any) -> None:
     assert not any(map(is_in_blocks, variants(lowered(function)).values()))
 
 
-@pytest.mark.parametrize("function", [activated("k"), groups], ids=["activated", "groups"])
-def test_where_nobody_knows_there_are_both(function: Any) -> None:
-    found = {name: is_in_blocks(kernel) for name, kernel in variants(lowered(function)).items()}
-    assert found == {"row by row": False, "rows in blocks": True}
+def test_where_nobody_knows_there_are_both() -> None:
+    found = variants(lowered(activated("k")))
+    assert {name: is_in_blocks(kernel) for name, kernel in found.items()} == {
+        "row by row": False, "rows in blocks": True,
+    }  # fmt: skip
+
+
+def test_runs_of_unknown_length_may_be_lanes() -> None:
+    found = variants(lowered(groups))
+    assert list(found) == ["row by row", "rows in blocks", "runs in lanes"]
+    numbers, (*_, run) = loops(found["runs in lanes"])[0], loops(found["runs in lanes"])
+    (lanes,) = run.body
+    assert str(numbers.index) == "r"
+    assert isinstance(lanes, For)
+    assert (run.vector, lanes.vector) == (False, True)
+    assert not verify_kernel(found["runs in lanes"])
 
 
 @pytest.mark.parametrize(("positions", "cheapest"), [
-    (1, "rows in blocks"), (64, "rows in blocks"), (4096, "row by row"),
+    (1, "runs in lanes"), (2, "runs in lanes"), (3, "rows in blocks"), (64, "rows in blocks"),
+    (4096, "row by row"),
 ])  # fmt: skip
 def test_costs_choose_by_the_length_of_rows(positions: int, cheapest: str) -> None:
     found = lowered(groups)
@@ -128,6 +141,8 @@ def test_costs_choose_by_the_length_of_rows(positions: int, cheapest: str) -> No
 
 def in_numpy(x: Array, axes: tuple[int, ...]) -> Array:
     wide = x.astype(np.float64)
+    if not x.size:
+        return wide
     centred = wide - wide.mean(axes, keepdims=True)
     return centred / np.sqrt((centred**2).mean(axes, keepdims=True) + 1e-5)
 
@@ -143,7 +158,11 @@ def scaled_groups(x: Array) -> Array:
 CASES: list[tuple[Any, Callable[[Array], Array], tuple[int, ...]]] = [
     *((activated(7), tanh_of_rows, (b, n, 7)) for b, n in ((0, 3), (1, 1), (2, 8), (3, 17))),
     *((activated("k"), tanh_of_rows, (2, 9, k)) for k in (1, 16, 130)),
-    *((groups, scaled_groups, (b, GROUPS, PER_GROUP, p)) for b in (1, 8, 9) for p in (1, 5, 64)),
+    *(
+        (groups, scaled_groups, (b, GROUPS, PER_GROUP, p))
+        for b in (1, 8, 9)
+        for p in (0, 1, 2, 5, 64)
+    ),
 ]
 
 

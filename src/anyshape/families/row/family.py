@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -10,7 +11,15 @@ from anyshape.families.body import LOOPS, Body
 from anyshape.families.family import Family, Job, Lowered, kernel_of_loops
 from anyshape.families.followers import not_elementwise
 from anyshape.families.map.loops import map_work
-from anyshape.families.row.blocks import are_short, blocks_of_rows, efforts, may_be_blocks
+from anyshape.families.row.blocks import (
+    are_short,
+    blocks_of_rows,
+    blocks_of_runs,
+    efforts,
+    efforts_of_runs,
+    may_be_blocks,
+    runs_of,
+)
 from anyshape.families.row.loops import Arrangement, kept_indices, row_by_row, row_work
 from anyshape.families.row.space import objection_to_rows, space_of
 from anyshape.ir.node import Node
@@ -50,8 +59,12 @@ class Row(Family[Body]):
         if short is Answer.TRUE:
             return Lowered(in_blocks, job.dims)
         one_each, of_blocks = efforts(kernel, region_effort(job.region))
-        others = (Variant("rows in blocks", in_blocks, of_blocks),)
-        return Lowered(kernel, job.dims, {}, "row by row", one_each, others)
+        others = [Variant("rows in blocks", in_blocks, of_blocks)]
+        if runs_of(kernel.body[-1]) is not None:
+            in_runs = kernel_of_loops(job, partial(work, arrangement=blocks_of_runs))
+            along, across = efforts_of_runs(kernel, of_blocks)
+            others = [replace(others[0], effort=along), Variant("runs in lanes", in_runs, across)]
+        return Lowered(kernel, job.dims, {}, "row by row", one_each, tuple(others))
 
 
 def _work(
