@@ -278,18 +278,21 @@ def _address(frame: Frame, scope: Scope, buffer: Buffer, element: Type, offset: 
 
 
 def _vector_address(frame: Frame, place: _Place, offset: Dim, part: int, back: int = 0) -> Value:
-    """Of a part's first lane, or with `back` of its last: the tile's first index is a symbol."""
+    """Of a part's first lane, or with `back` of its last: the tile's first index is a symbol. What
+    is known beside it comes last, where an instruction has room for it: neighbours share the rest.
+    """
     assert frame.tile is not None
     scope, tile = place.scope, frame.tile
     linear = linear_in(offset, tile.index)
     assert linear is not None
-    start = _row_start(frame, place, linear[1])
+    beside = linear[1].coefficient(())
+    start = _row_start(frame, place, linear[1] - beside)
     first = scope.defining(tile.index).indices[tile.index]
     slope = linear[0].constant
     assert slope is not None
     index = first if slope == 1 else scope.b.mul(first, number(slope))
     address = intrinsics.element_address(scope.b, start, place.element, index)
-    skipped = part * tile.lanes * slope - back
+    skipped = part * tile.lanes * slope - back + beside
     if not skipped:
         return address
     return intrinsics.element_address(scope.b, address, place.element, number(skipped))
