@@ -28,6 +28,7 @@ from anyshape.ir.types import (
     Array,
     DType,
     bool_,
+    i32,
 )
 from anyshape.ops.compose import Expr
 from anyshape.ops.rules import FixedDType, SameDType, broadcast_shape, check_allowed, same_shape
@@ -161,6 +162,12 @@ def _floordiv(x: Array, y: Array) -> Array:
     return np.floor_divide(x, y)
 
 
+def _pair_dot(x: Array, y: Array) -> Array:
+    """Each number stands for two signed ones of 16 bits: the sum of their products."""
+    low = x.astype(np.int16).astype(np.int32) * y.astype(np.int16)
+    return low + (x >> 16) * (y >> 16)
+
+
 def _pow(x: Array, y: Array) -> Array:
     """Of as many exponents as there are results: for one that is broadcast and 0.5, NumPy takes the
     square root, which differs at -0 and -inf."""
@@ -218,6 +225,8 @@ bitwise_or = _binary("bitwise_or", np.bitwise_or, INTEGERS, LATTICE, neutral=0)
 bitwise_xor = _binary("bitwise_xor", np.bitwise_xor, INTEGERS, RING, neutral=0)
 left_shift = _binary("left_shift", np.left_shift, INTEGERS)
 right_shift = _binary("right_shift", np.right_shift, INTEGERS)
+
+pair_dot = _binary("pair_dot", _pair_dot, (i32,), (Trait.COMMUTATIVE,))
 
 eq = _binary("eq", np.equal, ALL_DTYPES, (Trait.COMMUTATIVE,), result=bool_)
 ne = _binary("ne", np.not_equal, ALL_DTYPES, (Trait.COMMUTATIVE,), result=bool_)

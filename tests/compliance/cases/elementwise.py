@@ -16,7 +16,7 @@ from tests.compliance.inputs import values
 from tests.compliance.tolerance import ANY_ZERO, ELEMENTWISE, EXACT, Tolerance
 
 from anyshape.ir import DType
-from anyshape.ir.types import ALL_DTYPES, FLOATS, INTEGERS, NUMERIC, SIGNED, bool_
+from anyshape.ir.types import ALL_DTYPES, FLOATS, INTEGERS, NUMERIC, SIGNED, bool_, i32
 
 CASES = Collection()
 
@@ -221,6 +221,21 @@ def _shift_counts(rng: Rng, shapes: list[tuple[int, ...]], dtypes: list[DType]) 
 
 binary("left_shift", INTEGERS, by_integers(_shifted(True)), fill=_shift_counts)
 binary("right_shift", INTEGERS, by_integers(_shifted(False)), fill=_shift_counts)
+
+
+def _pair_dot(x: int, y: int) -> int:
+    """By the bytes of both numbers."""
+    pairs = (
+        [
+            int.from_bytes(n.to_bytes(4, "little", signed=True)[at : at + 2], "little", signed=True)
+            for at in (0, 2)
+        ]
+        for n in (x, y)
+    )
+    return sum(a * b for a, b in zip(*pairs, strict=True))
+
+
+binary("pair_dot", (i32,), by_integers(np.frompyfunc(_pair_dot, 2, 1)))
 
 
 def _compared(function: Expect) -> Expect:

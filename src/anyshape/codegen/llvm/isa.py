@@ -18,6 +18,10 @@ FMA: Final = "llvm.fma"
 # Instructions of LLVM, not intrinsics: between f16 and f32.
 EXTEND_HALF: Final = "half.extend"
 TRUNCATE_TO_HALF: Final = "half.truncate"
+# Of x86: two products of 16 bits, added in 32; f32 to i32, which is the least one where that does
+# not hold the float.
+PAIR_PRODUCTS: Final = "pair.products"
+TRUNCATE_TO_INTEGER: Final = "integer.truncate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +34,24 @@ class InstructionSet:
     masked_bits: frozenset[int] = frozenset()
     needs_fence: bool = True  # after streaming stores
     software: frozenset[str] = frozenset()
-    pair_products: bool = False  # two products of 16 bits, added in 32
-    byte_products: bool = False  # four products of unsigned and signed bytes, likewise
+    byte_products: bool = False  # four products of unsigned and signed bytes, added in 32
+
+    @property
+    def pair_products(self) -> bool:
+        return PAIR_PRODUCTS not in self.software
 
 
 _SOFTWARE: Final = frozenset(
     {FMA, EXTEND_HALF, TRUNCATE_TO_HALF, "llvm.ceil", "llvm.floor", "llvm.roundeven", "llvm.trunc"}
 )
+_NOT_OF_X86: Final = frozenset({PAIR_PRODUCTS, TRUNCATE_TO_INTEGER})
+_MANY: Final = Tiling(rows=6, vectors=4, vector_bytes=16)
 _ALL: Final = (
-    InstructionSet("avx512", 512, WIDE, frozenset({8, 16, 32, 64}), pair_products=True),
-    InstructionSet("avx2", 256, NARROW, frozenset({32, 64}), pair_products=True),
-    InstructionSet("sse2", 128, NARROWEST, software=_SOFTWARE, pair_products=True),
-    InstructionSet("neon", 128, Tiling(rows=6, vectors=4, vector_bytes=16), needs_fence=False),
-    InstructionSet("scalar", 128, NARROWEST, needs_fence=False, software=_SOFTWARE),
+    InstructionSet("avx512", 512, WIDE, frozenset({8, 16, 32, 64})),
+    InstructionSet("avx2", 256, NARROW, frozenset({32, 64})),
+    InstructionSet("sse2", 128, NARROWEST, software=_SOFTWARE),
+    InstructionSet("neon", 128, _MANY, needs_fence=False, software=_NOT_OF_X86),
+    InstructionSet("scalar", 128, NARROWEST, needs_fence=False, software=_SOFTWARE | _NOT_OF_X86),
 )
 
 INSTRUCTION_SETS: Final[Mapping[str, InstructionSet]] = MappingProxyType(

@@ -151,6 +151,20 @@ def castable(x: NDArray[Any], to: DType) -> NDArray[Any]:
     return (wide > float(limits.min) - 1) & (wide < float(limits.max))
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_floats_that_no_integer_holds(target: str):
+    """The least integer of 32 bits, whose low bits are 0: in vectors, and in what is left."""
+    made = cast_kernel(f32)
+    numbers = [np.nan, np.inf, -np.inf, 2.0**31, -(2.0**31) - 512, 3e38, -3e38]
+    for size in (1, 7, 63):
+        x = np.resize(np.array(numbers, np.float32), (1, size))
+        outs = [np.zeros((1, size), out.dtype.numpy) for out in made.results]
+        found = run(made, [x, *outs], [1, size], TARGETS[target])
+        by_name = dict(zip((out.name for out in made.results), found[1:], strict=True))
+        assert (by_name["to_i32"] == np.iinfo(np.int32).min).all()
+        assert all((by_name[f"to_{narrow}"] == 0).all() for narrow in ("i8", "u8", "i16", "u16"))
+
+
 def test_f64_rounds_once_to_f16():
     """2**-11 above 1 is a tie; a little more than that must go up, though f32 cannot see it."""
     x = np.array([[1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-11, 65520.0 - 2.0**-20]])

@@ -6,6 +6,7 @@ happens where a result or a cast makes such a number, and storing it is exact.
 
 from __future__ import annotations
 
+from anyshape.codegen.llvm.emit.instructions import truncated
 from anyshape.codegen.llvm.emit.types import memory_type, register_type
 from anyshape.codegen.llvm.isa import EXTEND_HALF, TRUNCATE_TO_HALF
 from anyshape.codegen.llvm.math.boundary import (
@@ -21,6 +22,7 @@ from anyshape.codegen.llvm.math.boundary import (
     software_of,
     with_element,
 )
+from anyshape.codegen.llvm.math.software import truncated_within
 from anyshape.ir.types import DType, bf16, bool_, f16, f64
 
 _FLOAT, _DOUBLE, _HALF = ir.FloatType(), ir.DoubleType(), ir.HalfType()
@@ -163,9 +165,15 @@ def _float_to_integer(b: Builder, target: DType, value: Value, kind: Type) -> Va
         negative = b.fcmp_ordered("<", value, constant(value.type, 0.0))
         signed = b.fptosi(_within(b, value, -(2.0**63), 2.0**63), kind)
         return b.select(negative, signed, b.fptoui(_within(b, value, 0.0, 2.0**64), kind))
-    bits = 64 if target.bits == 64 or target.name == "u32" else 32
-    wide = with_element(value.type, int_type(bits))
-    integer = b.fptosi(_within(b, value, -(2.0 ** (bits - 1)), 2.0 ** (bits - 1)), wide)
+    if (
+        value.type == with_element(value.type, _FLOAT)
+        and target.bits <= 32
+        and target.name != "u32"
+    ):
+        integer, bits = truncated(b, value), 32
+    else:
+        bits = 64 if target.bits == 64 or target.name == "u32" else 32
+        integer = truncated_within(b, value, bits)
     return integer if target.bits == bits else b.trunc(integer, kind)
 
 

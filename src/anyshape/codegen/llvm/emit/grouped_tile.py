@@ -19,6 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from anyshape.codegen.llvm.emit.instructions import (
+    MULTIPLY_PAIRS,
+    instruction,
+    multiply_pairs,
+)
 from anyshape.codegen.llvm.emit.intrinsics import element_address, splat, zero
 from anyshape.codegen.llvm.emit.loop_hints import keep_as_written
 from anyshape.codegen.llvm.emit.register_tile import ARGUMENTS, add_sums, store_sums
@@ -36,11 +41,6 @@ from anyshape.codegen.llvm.math.boundary import (
 from anyshape.ir.types import DType, i32
 
 LANE_BITS: Final = 32
-_MULTIPLY_PAIRS: Final = {
-    128: "llvm.x86.sse2.pmadd.wd",
-    256: "llvm.x86.avx2.pmadd.wd",
-    512: "llvm.x86.avx512.pmaddw.d.512",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,23 +196,16 @@ class _Step:
         tile = self.tile
         bits = tile.lanes * LANE_BITS
         if tile.group == 4 and tile.isa.byte_products:
-            return _call(b, f"llvm.x86.avx512.vpdpbusd.{bits}", 8, x, weights, total)
+            return _multiply_bytes(b, f"llvm.x86.avx512.vpdpbusd.{bits}", total, x, weights)
         if tile.group == 2 and tile.isa.pair_products:
-            return b.add(total, _call(b, _MULTIPLY_PAIRS[bits], 16, x, weights))
+            return b.add(total, multiply_pairs(b, MULTIPLY_PAIRS[tile.lanes], x, weights))
         return _by_shifts(b, tile, total, x, weights)
 
 
-def _call(b: Builder, name: str, bits: int, x: Value, weights: Value, *total: Value) -> Value:
-    """An instruction on parts of lanes, behind a total if it adds to one."""
-    lanes = x.type.count
-    parts = ir.VectorType(ir.IntType(bits), lanes * LANE_BITS // bits)
-    args = [*total, b.bitcast(x, parts), b.bitcast(weights, parts)]
-    callee = b.module.globals.get(name)
-    if callee is None:
-        kinds = [arg.type for arg in args]
-        result = ir.VectorType(I32, lanes)
-        callee = ir.Function(b.module, ir.FunctionType(result, kinds), name)
-    return b.call(callee, args)
+def _multiply_bytes(b: Builder, name: str, total: Value, x: Value, weights: Value) -> Value:
+    bytes_ = ir.VectorType(ir.IntType(8), x.type.count * LANE_BITS // 8)
+    values = [total, b.bitcast(x, bytes_), b.bitcast(weights, bytes_)]
+    return instruction(b, name, x.type, values)
 
 
 def _by_shifts(b: Builder, tile: GroupedTile, total: Value, x: Value, weights: Value) -> Value:

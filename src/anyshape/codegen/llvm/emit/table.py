@@ -7,7 +7,7 @@ from typing import Final
 
 from anyshape.base.errors import MissingRuleError
 from anyshape.codegen.llvm import math
-from anyshape.codegen.llvm.emit import arithmetic, convert, division, logic
+from anyshape.codegen.llvm.emit import arithmetic, convert, division, instructions, logic
 from anyshape.codegen.llvm.emit.arithmetic import Generator
 from anyshape.codegen.llvm.math.boundary import Builder, Value
 from anyshape.ir.types import DType
@@ -43,6 +43,7 @@ _EXACT: Final[Mapping[str, Generator]] = {
     "minimum": arithmetic.minimum,
     "ne": logic.comparison("!="),
     "neg": arithmetic.neg,
+    "pair_dot": instructions.pair_dot,
     "right_shift": logic.right_shift,
     "round": arithmetic.rounding("llvm.roundeven"),
     "select": logic.select,

@@ -13,11 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from anyshape.codegen.llvm.isa import EXTEND_HALF, FMA, TRUNCATE_TO_HALF
+from anyshape.codegen.llvm.isa import (
+    EXTEND_HALF,
+    FMA,
+    PAIR_PRODUCTS,
+    TRUNCATE_TO_HALF,
+    TRUNCATE_TO_INTEGER,
+)
 from anyshape.codegen.llvm.math.boundary import (
     Builder,
     Software,
     Value,
+    constant,
     int_type,
     ir,
     with_element,
@@ -169,6 +176,35 @@ def truncate_to_half(b: Builder, values: Sequence[Value]) -> Value:
     return b.bitcast(number.narrowed(16).value, kind)
 
 
+def truncate_to_integer(b: Builder, values: Sequence[Value]) -> Value:
+    """f32 to i32; the least i32 for what that does not hold."""
+    return truncated_within(b, values[0], 32)
+
+
+def truncated_within(b: Builder, value: Value, bits: int) -> Value:
+    """As an integer of so many bits; the least of them for what these do not hold."""
+    limit = 2.0 ** (bits - 1)
+    low, high = constant(value.type, -limit), constant(value.type, limit)
+    inside = b.and_(b.fcmp_ordered(">=", value, low), b.fcmp_ordered("<", value, high))
+    return b.fptosi(b.select(inside, value, low), with_element(value.type, int_type(bits)))
+
+
+def pair_products(b: Builder, values: Sequence[Value]) -> Value:
+    """Of both halves of each 32 bits, added."""
+    (low, other_low), (high, other_high) = (
+        [half(b, value) for value in values] for half in (_low_half, _high_half)
+    )
+    return b.add(b.mul(low, other_low), b.mul(high, other_high))
+
+
+def _low_half(b: Builder, value: Value) -> Value:
+    return _high_half(b, b.shl(value, constant(value.type, 16)))
+
+
+def _high_half(b: Builder, value: Value) -> Value:
+    return b.ashr(value, constant(value.type, 16))
+
+
 SOFTWARE: Final[Mapping[str, Software]] = {
     FMA: _on_floats(fma),
     "llvm.ceil": _on_floats(ceil),
@@ -177,5 +213,7 @@ SOFTWARE: Final[Mapping[str, Software]] = {
     "llvm.trunc": _on_floats(trunc),
     EXTEND_HALF: extend_half,
     TRUNCATE_TO_HALF: truncate_to_half,
+    PAIR_PRODUCTS: pair_products,
+    TRUNCATE_TO_INTEGER: truncate_to_integer,
 }
 """By name of LLVM's intrinsic, or by those of `isa`."""
