@@ -1,5 +1,6 @@
-"""Random quantised convolutions against onnxruntime, on every instruction set, at sizes that the
-compile has not seen: they are convolutions of integers, or `explain` says why not."""
+"""Random quantised convolutions, some depthwise, against onnxruntime, on every instruction set, at
+sizes that the compile has not seen: they are convolutions of integers, or `explain` says why not.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +17,10 @@ import anyshape as ash
 from anyshape.base.options import Options
 from anyshape.execute.target import executable_isas
 
+DEPTHWISE = "depthwise "
 FORMS = ("ConvInteger", "QLinearConv", "QDQ")
-SEEDS = range(5)
+CASES = [(form, seed) for form in FORMS for seed in range(5)]
+CASES += [(DEPTHWISE + form, seed) for form in FORMS for seed in range(3)]
 TAKEN = "a convolution of integers"
 
 
@@ -30,7 +33,11 @@ class Case:
     w: Any
     weights: Any
     constants: dict[str, Any]
-    attributes: dict[str, list[int]]
+    attributes: dict[str, Any]
+
+    @property
+    def channels(self) -> int:
+        return self.weights.shape[1] * self.attributes["group"]
 
     @property
     def rank(self) -> int:
@@ -56,6 +63,10 @@ def random_case(form: str, seed: int) -> Case:
     x = np.uint8 if form == "ConvInteger" else rng.choice([np.uint8, np.int8])
     w = rng.choice([np.uint8, np.int8]) if form == "ConvInteger" else np.int8
     inside, outside = int(rng.choice([1, 3, 8, 17])), int(rng.choice([2, 5, 16, 40]))
+    group = 1
+    if form.startswith(DEPTHWISE):
+        form, inside = form.removeprefix(DEPTHWISE), 1
+        group = outside = int(rng.choice([5, 16, 70]))
     taps = [int(n) for n in rng.integers(1, 5, rank)]
     weights = some_bytes(rng, w, outside, inside, *taps)
     zeros = {"zx": some_bytes(rng, x), "zw": np.zeros((), w)}
@@ -74,7 +85,8 @@ def random_case(form: str, seed: int) -> Case:
     numbers["zx"] = zeros["zx"]
     steps, gaps = (rng.integers(1, 4, rank).tolist() for _ in range(2))
     pads = rng.integers(0, 4, 2 * rank).tolist()
-    return Case(form, x, w, weights, numbers, {"strides": steps, "dilations": gaps, "pads": pads})
+    attributes = {"strides": steps, "dilations": gaps, "pads": pads, "group": group}
+    return Case(form, x, w, weights, numbers, attributes)
 
 
 def model_of(case: Case) -> bytes:
@@ -98,7 +110,7 @@ def model_of(case: Case) -> bytes:
     used = {name for each in nodes for name in each.input}
     arrays = {"w": case.weights, **c}
     tensors = [numpy_helper.from_array(np.asarray(v), k) for k, v in arrays.items() if k in used]
-    shape = ["n", case.weights.shape[1], *"hw"[: case.rank]]
+    shape = ["n", case.channels, *"hw"[: case.rank]]
     given = helper.make_tensor_value_info("x", CODES[case.x], shape)
     result = TensorProto.INT32 if case.form == "ConvInteger" else CODES[case.x]
     made = helper.make_tensor_value_info("y", result, None)
@@ -120,9 +132,8 @@ def check(ours: Any, theirs: Any, x: Any) -> None:
     assert (differs > 0).mean() < 0.02 if differs.size > 100 else differs.sum() <= 2
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("form", "seed"), CASES)
 @pytest.mark.parametrize("isa", executable_isas())
-@pytest.mark.parametrize("form", FORMS)
 def test_random_convolutions(form: str, isa: str, seed: int) -> None:
     case = random_case(form, seed + 100 * executable_isas().index(isa))
     model = model_of(case)
@@ -132,6 +143,6 @@ def test_random_convolutions(form: str, isa: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     for batch, more in ((1, [0, 0]), (2, [1, 6]), (1, [17, 30])):
         sizes = [least + extra for least, extra in zip(case.least, more, strict=False)]
-        check(ours, theirs, some_bytes(rng, case.x, batch, case.weights.shape[1], *sizes))
-    none = some_bytes(rng, case.x, 0, case.weights.shape[1], *case.least)
+        check(ours, theirs, some_bytes(rng, case.x, batch, case.channels, *sizes))
+    none = some_bytes(rng, case.x, 0, case.channels, *case.least)
     assert np.asarray(ours(none)).size == 0

@@ -45,7 +45,7 @@ def run_kernel(kernel: Kernel, buffers: Sequence[Array], sizes: Sequence[int]) -
         return
     bound = dict(zip(kernel.sizes, sizes, strict=True))
     memory = {
-        buffer.name: array.reshape(_shape(buffer, bound), copy=False)
+        buffer.name: _seen_as(buffer, array).reshape(_shape(buffer, bound), copy=False)
         for buffer, array in zip(kernel.buffers, buffers, strict=True)
     }
     for buffer in kernel.scratch:
@@ -59,6 +59,11 @@ def run_tasks(
     """Runs some tasks, in order. `memory` has buffers and scratch by name, in their shapes."""
     for task in tasks:
         _Frame(memory, {**sizes, kernel.task: task}).run(kernel.body)
+
+
+def _seen_as(buffer: Buffer, array: Array) -> Array:
+    """Numbers that lie in groups may be read a group at a time."""
+    return array if array.dtype == buffer.dtype.numpy else array.view(buffer.dtype.numpy)
 
 
 def _shape(buffer: Buffer, sizes: Mapping[Symbol, int]) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from anyshape.ir.literal import INLINE_LIMIT
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, ParamAttrs, Trait
 from anyshape.ir.rewrite import Decision, DecisionLog, Rebuilder, rebuild_graph
-from anyshape.ir.types import TOKEN, Array, TensorType, i8, i32, u8
+from anyshape.ir.types import TOKEN, Array, TensorType, i8, i16, i32, u8
 from anyshape.ops.known import BROADCAST, CAST, CONSTANT, IOTA
 from anyshape.passes.infra import PassContext
 from anyshape.sym import Dim, Facts
@@ -145,7 +145,7 @@ def _widens_bytes(node: Node) -> bool:
     no product of bytes."""
     if node.op is not CAST or node.result().tensor.dtype is not i32:
         return False
-    return node.operands[0].tensor.dtype in (i8, u8)
+    return node.operands[0].tensor.dtype in (i8, u8, i16)
 
 
 def _param(index: int, value: Value) -> Value:

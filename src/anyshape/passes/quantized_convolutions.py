@@ -18,10 +18,11 @@ from typing import Final
 
 import numpy as np
 
+from anyshape.families.conv.match import MOST_NAMED_TAPS
 from anyshape.ir.build import Builder
 from anyshape.ir.literal import WeightStore
 from anyshape.ir.node import Node, Value
-from anyshape.ir.types import Array, f32, i32, u8
+from anyshape.ir.types import Array, DType, f32, i32
 from anyshape.ops.conv import ConvAttrs
 from anyshape.ops.known import CAST, CONV, RESHAPE
 from anyshape.passes.byte_operands import (
@@ -74,6 +75,23 @@ class _Convolution:
         return self.weights.quanta.shape[0] != 1
 
     @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel is by itself, with one result."""
+        return self.is_grouped and self.weights.quanta.shape[-2:] == (1, 1)
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether a kernel multiplies its taps in pairs of 16 bits."""
+        return self.is_depthwise and self.depth <= MOST_NAMED_TAPS and self.is_narrow
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether 16 bits hold its weights less their zero points."""
+        weights, limits = self.weights, np.iinfo(np.int16)
+        numbers = weights.quanta - weights.zero.astype(np.int64)
+        return bool(((limits.min <= numbers) & (numbers <= limits.max)).all())
+
+    @property
     def has_byte_around(self) -> bool:
         """Whether the zero point of its input is one of the numbers that bytes have."""
         assert self.x is not None
@@ -105,13 +123,19 @@ OBJECTIONS: Final[tuple[Objection, ...]] = (
     ("its input is not quantised", lambda c: c.x is None),
     ("its weights are no quantised constant", lambda c: c.w is None),
     ("it is computed in 16 bits", lambda c: c.conv.result().tensor.dtype not in (f32, i32)),
-    ("each channel is by itself", lambda c: c.is_grouped and c.weights.quanta.shape[-2] == 1),
+    (
+        "each channel is by itself, with many taps or several results",
+        lambda c: c.is_grouped and c.weights.quanta.shape[-2] == 1 and not c.has_pairs,
+    ),
     ("its weights are empty", lambda c: c.weights.quanta.size == 0),
     ("i32 does not hold its sums", lambda c: c.is_float and c.depth > DEEPEST),
     ("what is around its input is no byte", lambda c: c.is_padded and not c.has_byte_around),
     ("scales differ within a channel", lambda c: c.along_channels(c.weights.scale) is None),
     ("zero points differ within a channel", lambda c: c.along_channels(c.weights.zero) is None),
-    ("weights in groups have zero points", lambda c: c.is_grouped and bool(_in_i8(c)[1].any())),
+    (
+        "weights in groups have zero points",
+        lambda c: c.is_grouped and not c.is_depthwise and bool(_in_i8(c)[1].any()),
+    ),
 )
 """Why a convolution stays what it is; the first that holds is told."""
 
@@ -133,8 +157,10 @@ def convolution(node: Node, builder: Builder) -> tuple[Value | None, str] | None
 
 
 def _integers(conv: _Convolution, x: Quanta, builder: Builder) -> Value:
-    bytes_, shift = unsigned(x, builder)
-    weights, zeros = _in_i8(conv)
+    if conv.is_depthwise:
+        bytes_, shift, (weights, zeros) = x.seen(x.quanta, builder), 0, _centered(conv)
+    else:
+        (bytes_, shift), (weights, zeros) = unsigned(x, builder), _in_i8(conv)
     wide, attrs = _padded(conv, bytes_, x, shift, builder)
     total = _conv(wide, weights, attrs, builder)
     sums = weights.sum(conv.summed, dtype=np.int32).reshape(-1) - np.int32(conv.depth) * zeros
@@ -153,6 +179,13 @@ def _integers(conv: _Convolution, x: Quanta, builder: Builder) -> Value:
 def _conv(wide: Value, weights: Array, attrs: ConvAttrs, builder: Builder) -> Value:
     constant = builder.emit("cast", builder.constant(np.ascontiguousarray(weights)), to=i32)
     return builder.node(CONV, [wide, constant], attrs).result()
+
+
+def _centered(conv: _Convolution) -> tuple[Array, Array]:
+    """Less their zero points, which 16 bits hold: none are left."""
+    w = conv.weights
+    numbers = (w.quanta.astype(np.int32) - w.zero).astype(np.int16)
+    return numbers, np.zeros(numbers.shape[:1], np.int32)
 
 
 def _in_i8(conv: _Convolution) -> tuple[Array, Array]:
@@ -175,16 +208,18 @@ def _padded(
     if conv.is_padded and x.zero != -shift:  # 0 is what is around anyway
         low, high = ((0, *widths, 0) for widths in (attrs.low, attrs.high))
         widths = {"low": tuple(map(Dim.of, low)), "high": tuple(map(Dim.of, high))}
-        bytes_ = builder.emit("pad", bytes_, _fill(x.zero, shift, builder), **widths)
+        bytes_ = builder.emit(
+            "pad", bytes_, _fill(x.zero, shift, bytes_.tensor.dtype, builder), **widths
+        )
         none = (0,) * len(attrs.low)
         attrs = ConvAttrs(attrs.strides, attrs.dilations, none, none)
     return builder.emit("cast", bytes_, to=i32), attrs
 
 
-def _fill(zero: Value | int, shift: int, builder: Builder) -> Value:
+def _fill(zero: Value | int, shift: int, dtype: DType, builder: Builder) -> Value:
     if isinstance(zero, int):
-        return builder.constant(np.array(zero + shift, np.uint8))
-    return builder.emit("cast", shifted(zero, shift, builder), to=u8)
+        return builder.constant(np.array(zero + shift, dtype.numpy))
+    return builder.emit("cast", shifted(zero, shift, builder), to=dtype)
 
 
 def _with_known_zero(x: Quanta | None, weights: WeightStore) -> Quanta | None:

@@ -71,6 +71,32 @@ def test_groups() -> None:
     np.testing.assert_allclose(compile_graph(function.graph)(x)[0], exact, rtol=3e-7)
 
 
+@pytest.mark.parametrize("x_dtype", [ash.u8, ash.i8])
+@pytest.mark.parametrize(("w_dtype", "zero"), [(np.int8, 0), (np.int8, -3), (np.uint8, 77)])
+def test_depthwise(x_dtype: Any, w_dtype: Any, zero: int) -> None:
+    """In pairs of 16 bits, which hold weights less any zero points: nothing else is summed."""
+    w = some_bytes(w_dtype, 67, 3, 2, 1, 1)
+    scales = RNG.uniform(0.5, 1.5, (67, 1, 1, 1, 1)).astype(np.float32)
+
+    @ash.jit
+    def function(x: x_dtype["b", "h", "w", 67], z: x_dtype[()]):  # type: ignore[valid-type]
+        point = z.astype(ash.i32)
+        given = real(ash.asarray(w), zero, scales)
+        return ash.relu(ash.conv(real(x, point, 0.5), given, padding=PADDING))
+
+    why = f"a convolution of integers: {x_dtype} x {'i8' if w_dtype is np.int8 else 'u8'}, 6 deep"
+    assert decided(function) == [(True, why + ", summed in i32")]
+    compiled = compile_graph(function.graph)
+    assert sum("pair_dot" in kernel.as_text() for kernel in compiled.kernels) == 1
+    for batch, h, width in ((0, 4, 4), (1, 2, 1), (2, 7, 19)):
+        x = some_bytes(x_dtype.numpy, batch, h, width, 67)
+        z = np.array(100 if x_dtype is ash.u8 else -7, x_dtype.numpy)
+        moved, centered = x.astype(np.int32) - int(z), w.astype(np.int32) - zero
+        exact = expected(moved, centered, [1, 1], [1, 1], PADDING, 0)
+        wanted = np.maximum(exact * (scales.reshape(-1) * np.float32(0.5)), 0)
+        np.testing.assert_allclose(compiled(x, z)[0], wanted, rtol=3e-7)
+
+
 def test_one_tap_is_a_product_of_bytes() -> None:
     w = some_bytes(np.int8, 1, 1, 1, 64, 64)
 
@@ -103,7 +129,7 @@ def test_bytes_are_read_where_they_are(zero: int) -> None:
 def test_what_stands_against_it() -> None:
     w = some_bytes(np.int8, 1, 3, C, N)
     groups, deep = some_bytes(np.uint8, 2, 3, C // 2, N), np.ones((1, 1, DEEPEST + 1, 1), np.int8)
-    each = some_bytes(np.int8, C, 3, 1, 1)
+    each, long = some_bytes(np.int8, C, 3, 1, 2), some_bytes(np.int8, C, 65, 1, 1)
     by_tap = RNG.uniform(0.5, 1.5, (1, 3, 1, 1)).astype(np.float32)
 
     @ash.jit
@@ -119,8 +145,17 @@ def test_what_stands_against_it() -> None:
         return ash.conv(real(x, 1, 0.5), real(ash.asarray(groups), 9, 0.5))
 
     @ash.jit
-    def depthwise(x: ash.u8["b", "h", C]):
+    def several_each(x: ash.u8["b", "h", C]):
         return ash.conv(real(x, 1, 0.5), real(ash.asarray(each), 0, 0.5))
+
+    @ash.jit
+    def many_taps(x: ash.u8["b", "h", C]):
+        return ash.conv(real(x, 1, 0.5), real(ash.asarray(long), 0, 0.5))
+
+    @ash.jit
+    def wide(x: ash.u8["b", "h", C]):
+        whole = ash.asarray(each[..., :1]).astype(ash.i32) - np.int32(1 << 15)
+        return ash.conv(x.astype(ash.i32) - 1, whole)
 
     @ash.jit
     def too_deep(x: ash.u8["b", "h", DEEPEST + 1]):
@@ -147,7 +182,9 @@ def test_what_stands_against_it() -> None:
     for function, number in (
         (plain, 0),
         (both, 1),
-        (depthwise, 3),
+        (several_each, 3),
+        (many_taps, 3),
+        (wide, 3),
         (too_deep, 5),
         (of_any_number, 6),
         (far_away, 6),

@@ -13,6 +13,7 @@ from anyshape.families.conv.plan import (
     ConvPlan,
 )
 from anyshape.families.family import Job
+from anyshape.ir.types import Shape
 from anyshape.loop import (
     Apply,
     Buffer,
@@ -25,9 +26,10 @@ from anyshape.loop import (
     Statement,
     Store,
 )
+from anyshape.loop.ir import Index
 from anyshape.loop.printer import row_major
 from anyshape.lower.context import Lowering
-from anyshape.sym import Dim, FactScope, Less, LessEqual, Symbol
+from anyshape.sym import Dim, FactScope, Less, LessEqual, Predicate, Symbol
 
 TAP_SLICE, BAND_ROW, ELEMENT = (Symbol(name) for name in ("kd", "s", "u"))
 
@@ -43,15 +45,15 @@ def prepared_band(plan: ConvPlan, job: Job, x: Buffer) -> Prepare:
     """What the taps of a block meet, and what is around it where that is outside of the input."""
     slices, rows, places = plan.axes
     index = (Dim.of(TAP_SLICE), Dim.of(BAND_ROW), Dim.of(ELEMENT))
-    before, around = _around(plan, job)
-    store = Store(plan.band, index, _element(plan, x, around))
+    before, filled = around(plan, job)
+    store = Store(plan.band, index, _element(plan, x, filled))
     elements = For(ELEMENT, places.met(Dim.of(LENGTH)) * plan.channels, (store,), vector=True)
     lines = For(BAND_ROW, rows.met(Dim.of(HEIGHT)), (elements,))
     return Prepare(plan.keys, (*before, For(TAP_SLICE, slices.taps, (lines,))))
 
 
-def _around(plan: ConvPlan, job: Job) -> tuple[tuple[Statement, ...], Scalar]:
-    """What is around the input, and how it is made: zero, or what the input is padded with."""
+def around(plan: ConvPlan, job: Job) -> tuple[tuple[Statement, ...], Scalar]:
+    """How what is around the input is made, and it: zero, or what the input is padded with."""
     if plan.form.pad is None:
         return (), Literal.of(0, plan.stored_dtype)
     low = Lowering(job.region, job.inputs, FactScope.of(job.facts))
@@ -59,7 +61,13 @@ def _around(plan: ConvPlan, job: Job) -> tuple[tuple[Statement, ...], Scalar]:
     return tuple(low.levels[0].body), found
 
 
-def _element(plan: ConvPlan, x: Buffer, around: Scalar) -> Scalar:
+def inside(index: Index, sizes: Shape) -> tuple[Predicate, ...]:
+    """That an index is one of an element, along each axis."""
+    found = zip(index, sizes, strict=True)
+    return tuple(test for i, n in found for test in (LessEqual(Dim.of(0), i), Less(i, n)))
+
+
+def _element(plan: ConvPlan, x: Buffer, filled: Scalar) -> Scalar:
     slices, rows, places = plan.axes
     first = Dim.of(FIRST_PLACE) * places.stride - places.low
     index = (
@@ -68,7 +76,5 @@ def _element(plan: ConvPlan, x: Buffer, around: Scalar) -> Scalar:
         Dim.of(FIRST_ROW) * rows.stride + Dim.of(BAND_ROW) - rows.low,
         first * plan.channels + Dim.of(ELEMENT),
     )
-    inside = zip(index[1:], x.shape[1:], strict=True)
-    tests = [test for i, n in inside for test in (LessEqual(Dim.of(0), i), Less(i, n))]
-    met = Guard(tuple(tests), Load(x, index), around)
+    met = Guard(inside(index[1:], x.shape[1:]), Load(x, index), filled)
     return met if x.dtype == plan.band.dtype else Apply("cast", (met,), plan.band.dtype)

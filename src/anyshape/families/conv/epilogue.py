@@ -76,7 +76,7 @@ def _place(plan: ConvPlan, line: Dim) -> Index:
     """Where in the result an element of the tile is."""
     place = Dim.of(FIRST_PLACE) + Dim.of(FIRST) + Dim.of(ROW)
     spatial = Dim.of(SLICE), Dim.of(FIRST_ROW) + line, place
-    return Dim.of(BATCH), *spatial[3 - plan.rank :], plan.first_channel + Dim.of(COLUMN)
+    return Dim.of(BATCH), *plan.spatial(spatial), plan.first_channel + Dim.of(COLUMN)
 
 
 def _stores(conv: Value, job: Job, sums: Buffer, indices: list[Symbol]) -> Body:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from anyshape.families.body import Body
+from anyshape.families.conv.byte_depthwise import ByteDepthwisePlan, byte_depthwise_kernel
 from anyshape.families.conv.depthwise import depthwise_kernel
 from anyshape.families.conv.depthwise_plan import DepthwisePlan
 from anyshape.families.conv.kernel import conv_kernel
@@ -39,16 +40,24 @@ class Conv(Family[ConvMatch]):
         return anchor.op is CONV and is_spatial_pad(node)
 
     def lower(self, match: ConvMatch, job: Job) -> Lowered:
-        plan = (DepthwisePlan if match.is_depthwise else ConvPlan)(match, job.tiling)
+        plan = _plan_of(match)(match, job.tiling)
         facts = replace(job.facts, axes=(*job.facts.axes, *plan.own_axes))
         sizes = (*job.sizes, MOST_ROWS, MOST_PLACES)
         own = replace(job, facts=facts, sizes=sizes, dims=(*job.dims, *plan.block))
         packed = {match.weights_param: plan.packing()} if match.stored else {}
+        if isinstance(plan, ByteDepthwisePlan):
+            return Lowered(byte_depthwise_kernel(plan, own), own.dims, packed)
         if isinstance(plan, DepthwisePlan):
             return Lowered(depthwise_kernel(plan, own), own.dims, packed)
         if match.has_points:
             return _in_both_forms(WinogradPlan(match, job.tiling), own, packed)
         return Lowered(conv_kernel(plan, own), own.dims, packed)
+
+
+def _plan_of(match: ConvMatch) -> type[ConvPlan]:
+    if match.is_in_pairs:
+        return ByteDepthwisePlan
+    return DepthwisePlan if match.is_depthwise else ConvPlan
 
 
 def _in_both_forms(plan: WinogradPlan, job: Job, packed: Mapping[int, Packing]) -> Lowered:

@@ -15,6 +15,7 @@ from anyshape.families.followers import only_loop
 from anyshape.ir.node import Node, Value
 from anyshape.ir.opdef import param_index
 from anyshape.ir.rewrite import Refusal
+from anyshape.ir.types import i8, i16, i32, u8
 from anyshape.ops.conv import ConvAttrs, WinogradAttrs
 from anyshape.ops.known import CAST, CONV, PAD, TRANSPOSE, WINOGRAD
 from anyshape.ops.movement import PadAttrs
@@ -71,6 +72,13 @@ class ConvMatch:
         return few and self.stored and self.inside == 1 and self.outside == 1
 
     @property
+    def is_in_pairs(self) -> bool:
+        """Whether a depthwise one multiplies bytes by numbers that 16 bits hold."""
+        given, total = self.x.tensor.dtype, self.conv.result().tensor.dtype
+        narrow = given in (i8, u8) and self.weights.base.tensor.dtype is i16
+        return self.is_depthwise and narrow and total is i32
+
+    @property
     def x_param(self) -> int:
         return param_index(self.x.node)
 
@@ -113,7 +121,7 @@ def conv_match(body: Body) -> ConvMatch | Refusal:
         return Refusal("weights that are not constant are transposed, or of another dtype")
     points = _points(conv, body) if stored and pad is None and x == conv.operands[0] else None
     found = ConvMatch(conv, x, pad, weights, stored, points)
-    if pad is not None and found.is_depthwise:
+    if pad is not None and found.is_depthwise and not found.is_in_pairs:
         return Refusal("a depthwise convolution leaves out what is outside of its input")
     return found
 

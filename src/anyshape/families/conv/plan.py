@@ -91,6 +91,10 @@ class ConvPlan:
         """Spatial axes that the convolution has."""
         return self.form.conv.result().tensor.rank - 2
 
+    def spatial(self, place: tuple[Dim, Dim, Dim]) -> tuple[Dim, ...]:
+        """Of a slice, a row and a place, what the convolution has."""
+        return place[3 - self.rank :]
+
     @property
     def batch(self) -> Dim:
         return self.form.conv.result().tensor.shape[0]
@@ -204,11 +208,15 @@ class ConvPlan:
         return BATCH, SLICE, ROWS, PLACES
 
     @property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Of the parts of a task."""
+        return (*self.keys, GROUP, PANEL)[: len(self.extents)]
+
+    @property
     def parts_of_task(self) -> tuple[Bind, ...]:
         """Parts of a task as indices of their own: proofs need no division."""
         _, rows, places = self.axes
-        symbols = (*self.keys, GROUP, PANEL)[: len(self.extents)]
-        parts = task_parts(symbols, self.extents)
+        parts = task_parts(self.symbols, self.extents)
         return (
             *parts,
             *_block(FIRST_ROW, HEIGHT, Dim.of(ROWS), Dim.of(MOST_ROWS), rows.places),
