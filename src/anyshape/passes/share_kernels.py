@@ -3,10 +3,11 @@
 A number in a kernel is part of its text: `softmax(x * 0.5)` and `softmax(x * 0.25)` are two pieces
 of machine code. That is right for the few numbers of a model, and hopeless where a program has made
 hundreds of kernels of one form, each of which takes some hundred milliseconds to compile. There the
-numbers that differ become operands: one load before the loops, and one kernel for all.
+numbers that differ become operands: one load before the loops, and one kernel for all. Kernels with
+contractions do so from the second on: a layer's learned scale makes each of them another one, which
+takes as long to compile as a dozen others.
 
-Only floats are taken out, and only of kernels without contractions: integers may say where
-something lies, and a product chooses its form by what surrounds it.
+Only floats are taken out: integers may say where something lies.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from anyshape.ops.source import ConstantAttrs
 from anyshape.passes.infra import PassContext
 
 FEW = 8
-"""Kernels of one form that keep their numbers. Compiling so many takes about a second."""
+"""Kernels of one form without contractions that keep their numbers. Compiling so many takes about a
+second."""
 
 Numbers = tuple[Node, ...]
 """Constants of one element inside a region, in its order."""
@@ -36,7 +38,8 @@ Numbers = tuple[Node, ...]
 
 @dataclass(frozen=True)
 class ShareKernels:
-    """Makes numbers operands where more than `few` kernels differ in nothing else."""
+    """Makes numbers operands where more than `few` kernels differ in nothing else, or more than one
+    with a contraction."""
 
     few: int = FEW
     name: str = "share-kernels"
@@ -49,7 +52,8 @@ class ShareKernels:
                 forms[_form(region)].append(region)
         shared: dict[Region, Numbers] = {}
         for regions in forms.values():
-            if len(regions) <= self.few:
+            few = 1 if _contracts(regions[0]) else self.few
+            if len(regions) <= few:
                 continue
             shared |= _differing(regions)
             why = f"{len(regions)} kernels differ in numbers only, which become operands"
@@ -61,9 +65,13 @@ class ShareKernels:
 def float_numbers(region: Region) -> Numbers:
     """The floats of one element in a region, none where they had better stay."""
     nodes = region.nodes()
-    if any(node.op.has(Trait.CONTRACTION) or node.op.has(Trait.ALONE) for node in nodes):
+    if any(node.op.has(Trait.ALONE) for node in nodes):
         return ()
     return tuple(node for node in nodes if _is_float(node))
+
+
+def _contracts(region: Region) -> bool:
+    return any(node.op.has(Trait.CONTRACTION) for node in region.nodes())
 
 
 def _is_float(node: Node) -> bool:
