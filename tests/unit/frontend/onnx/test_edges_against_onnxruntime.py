@@ -108,3 +108,13 @@ def test_weights_of_a_few_bits_have_the_bytes_that_they_say(
     made = model([product], inputs, outputs, weights, opsets=opsets)
     with pytest.raises(InvalidGraph, match="in blocks of"):
         ash.InferenceSession(made)
+
+
+def test_a_centre_of_any_size_is_cut_or_padded() -> None:
+    """Which of both is not known before the call."""
+    wanted = tensor("wanted", np.array([5, 4]))
+    centre = node("CenterCropPad", ["x", "wanted"], ["y"], axes=[1, 2])
+    image = value("x", ["n", "h", "w"])
+    made = model([centre], [image], [value("y", ["n", 5, 4])], [wanted], opset=18)
+    sizes = ((1, 8, 3), (2, 5, 4), (1, 2, 9), (0, 6, 4), (1, 1, 1), (1, 0, 6))
+    same(made, *({"x": np.arange(np.prod(s), dtype=np.float32).reshape(s)} for s in sizes))
