@@ -18,9 +18,10 @@ from anyshape.frontend.builder.tracer import active
 from anyshape.frontend.onnx import entries
 from anyshape.frontend.onnx.calls import KINDS, TABLE, Body, Call, OpEntry, entry_for
 from anyshape.frontend.onnx.definitions import definition_of, has_definition
+from anyshape.frontend.onnx.dtypes import dtype_of_code
 from anyshape.frontend.onnx.model_file import ModelFile
 from anyshape.frontend.onnx.structure import in_order, nodes_within
-from anyshape.frontend.onnx.tensors import array_of
+from anyshape.frontend.onnx.tensors import array_of, four_bit_numbers, is_of_four_bits
 from anyshape.ir.types import Array
 
 assert entries, "importing it fills the table"
@@ -35,6 +36,16 @@ Key = tuple[str, str, str]
 """The domain, the name and the overload of a function."""
 
 Functions = Mapping[Key, Any]
+
+DEQUANTIZES = ("", "DequantizeLinear")
+"""The op that takes numbers of four bits: as bytes, which are the same numbers."""
+
+
+@dataclass(frozen=True)
+class FourBits:
+    """An initializer of a type that we have no tensors of."""
+
+    proto: Any
 
 
 @dataclass
@@ -135,16 +146,25 @@ class Walker:
         for node in in_order(self.nodes, {*self.values, *around}, self.progress.model.name):
             self._apply(node)
 
-    def value(self, name: str) -> Any:
-        """None for an input that is left out."""
+    def value(self, name: str, *, narrow: bool = False) -> Any:
+        """None for an input that is left out. Numbers of four bits are for those that ask."""
         walker: Walker | None = self
         while walker is not None and name:
             if name in walker.values:
-                return walker.values[name]
+                return self._held(walker.values[name], narrow)
             walker = walker.outer
         if name:
             raise self._invalid(f"reads '{name}', which nothing gives")
         return None
+
+    def _held(self, value: Any, narrow: bool) -> Any:
+        """A tensor of four bits is read when a node can take it as bytes, and refused elsewhere."""
+        if not isinstance(value, FourBits):
+            return value
+        if not narrow:
+            dtype_of_code(value.proto.data_type, f"tensor '{value.proto.name}'")
+        model = self.progress.model
+        return asarray(four_bit_numbers(value.proto, model.files, model.name))
 
     def define(self, names: Sequence[str], values: Sequence[Any]) -> None:
         for name, value in zip(names, values, strict=False):
@@ -167,7 +187,9 @@ class Walker:
             )
         for tensor in graph.initializer:
             if tensor.name not in self.values:  # an input may take its place
-                self.define([tensor.name], [self.constant(tensor)])
+                is_narrow = is_of_four_bits(tensor)
+                given = FourBits(tensor) if is_narrow else self.constant(tensor)
+                self.define([tensor.name], [given])
 
     def _names_around(self) -> Iterator[str]:
         walker = self.outer
@@ -183,7 +205,8 @@ class Walker:
             raise self._invalid(f"has more than {MOST_NODES} nodes")
         domain = _domain(node)
         version = self.opsets.get(domain, 1)
-        inputs = [self.value(name) for name in node.input]
+        narrow = (domain, node.op_type) == DEQUANTIZES
+        inputs = [self.value(name, narrow=narrow) for name in node.input]
         model = self.progress.model.name
         call = Call(node.op_type, node.name, version, tuple(node.output), model)
         self.progress.location = Location(f"{model}, {call}")

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 from tests.unit.frontend.onnx.models import model, node, tensor, value
 
 import anyshape as ash
-from anyshape.session.errors import InvalidGraph
+from anyshape.session.errors import InvalidGraph, NotImplemented
 
 
 def same(made: Any, *feeds: dict[str, Any]) -> None:
@@ -118,3 +118,34 @@ def test_a_centre_of_any_size_is_cut_or_padded() -> None:
     made = model([centre], [image], [value("y", ["n", 5, 4])], [wanted], opset=18)
     sizes = ((1, 8, 3), (2, 5, 4), (1, 2, 9), (0, 6, 4), (1, 1, 1), (1, 0, 6))
     same(made, *({"x": np.arange(np.prod(s), dtype=np.float32).reshape(s)} for s in sizes))
+
+
+@pytest.mark.parametrize("code", [TensorProto.INT4, TensorProto.UINT4])
+@pytest.mark.parametrize("attributes", [{"axis": 1}, {"axis": 1, "block_size": 2}, {"axis": 0}])
+def test_weights_of_four_bits(attributes: dict[str, int], code: int) -> None:
+    rng, low = np.random.default_rng(code), -8 if code == TensorProto.INT4 else 0
+    sizes = {"block_size": (5, 3), 1: (6,), 0: (5,)}
+    count = sizes["block_size" if "block_size" in attributes else attributes["axis"]]
+    weights, zeros = (
+        helper.make_tensor(name, code, shape, rng.integers(low, low + 16, shape).reshape(-1))
+        for name, shape in (("w", (5, 6)), ("z", count))
+    )
+    scales = tensor("s", rng.uniform(0.1, 1, count).astype(np.float32))
+    nodes = [
+        node("DequantizeLinear", ["w", "s", "z"], ["d"], **attributes),
+        node("Add", ["x", "d"], ["y"]),
+    ]
+    given, image, result = [zeros, scales], value("x", ["n", 5, 6]), value("y", None)
+    bytes_ = bytes(rng.integers(0, 256, 15).tolist())
+    for each in (weights, helper.make_tensor("w", code, (5, 6), bytes_, raw=True)):
+        made = model(nodes, [image], [result], [each, *given], opset=21)
+        same(made, *({"x": rng.normal(size=(n, 5, 6)).astype(np.float32)} for n in (0, 1, 3)))
+
+
+def test_four_bits_are_refused_where_a_type_shows() -> None:
+    zero = helper.make_tensor("z", TensorProto.INT4, (), [1])
+    scale = tensor("s", np.array(0.5, np.float32))
+    quantize = node("QuantizeLinear", ["x", "s", "z"], ["y"])
+    made = model([quantize], [value("x", ["n"])], [value("y", None, 22)], [zero, scale], opset=21)
+    with pytest.raises(NotImplemented, match="elements of type INT4"):
+        ash.InferenceSession(made)
