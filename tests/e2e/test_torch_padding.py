@@ -77,3 +77,38 @@ def test_no_channels_are_refused_as_by_torch(mode: str) -> None:
         layer(torch.randn(2, 0, 7))
     with pytest.raises(FactViolationError, match="needs a channel"):
         model(torch.randn(2, 0, 7))
+
+
+class PadsTo(torch.nn.Module):
+    """Cuts where there is more than is wanted."""
+
+    def __init__(self, mode: str) -> None:
+        super().__init__()
+        self.mode = mode
+
+    def forward(self, x: Any, y: Any) -> Any:
+        wanted, size = y.shape[0], x.shape[2]
+        table = torch.nn.functional.pad(x, (0, 8 - size)) + torch.arange(8)
+        both = torch.nn.functional.pad(x, (size - wanted, wanted - size), value=2.0)
+        return table, both, torch.nn.functional.pad(x, (wanted - 3, 1), self.mode)
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate"])
+@pytest.mark.parametrize("example", [(6, 4), (4, 6)])
+def test_sizes_decide_whether_a_pad_cuts(mode: str, example: tuple[int, int]) -> None:
+    def inputs(size: int, wanted: int) -> tuple[Any, Any]:
+        return torch.randn(2, 3, size), torch.randn(wanted)
+
+    layer, compared = PadsTo(mode), 0
+    model = ash.compile(layer, inputs(*example), axes={"x": ("n", None, "t"), "y": ("m",)})
+    for sizes in (example, (4, 2), (2, 4), (9, 1), (8, 0), (0, 0), (0, 3), (1, 2), (11, 5), (3, 3)):
+        x, y = inputs(*sizes)
+        try:
+            wanted = layer(x, y)
+        except RuntimeError:
+            with pytest.raises(FactViolationError):
+                model(x, y)
+        else:
+            torch.testing.assert_close(model(x, y), wanted, rtol=0, atol=0)
+            compared += 1
+    assert compared >= 4

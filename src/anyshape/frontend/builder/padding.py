@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder.movement import broadcast_to, flip
 from anyshape.frontend.builder.tracer import active
-from anyshape.sym import Dim, Predicate
+from anyshape.sym import Dim, Predicate, maximum
 
 if TYPE_CHECKING:
     from anyshape.frontend.builder.tensor import Tensor
@@ -85,5 +85,8 @@ def _without_edges(x: Tensor, axis: int, low: Dim, high: Dim) -> Tensor:
 
 
 def _cut_by(width: Dim) -> Dim:
-    """How much a negative width cuts."""
-    return -width if width.constant is not None and width.constant < 0 else Dim.of(0)
+    """How much a negative width cuts. Of a width of either sign, what it adds less the width: both
+    cancel in the size of the result."""
+    if active().proves(width >= 0):
+        return Dim.of(0)
+    return -width if active().proves(width <= 0) else maximum(width, Dim.of(0)) - width
