@@ -26,6 +26,14 @@ def written_diagonal(x: Any) -> Any:
     return x
 
 
+def written_places(x: Any) -> Any:
+    x[:, x.shape[0] - x.shape[1]] = 7
+    x[x.shape[0] // 2, x.shape[1] // 2 :] = x.shape[1]
+    x[..., x.shape[1] - 1] *= x.shape[0]
+    x[None, :, -x.shape[0], None] += x[:, :1].clone()
+    return x
+
+
 def pair(indices: Any) -> tuple[Any, Any]:
     return indices[0], indices[1]
 
@@ -49,6 +57,12 @@ CASES: dict[str, Function] = {
     "max_pool1d": lambda x: fn.max_pool1d(x, x.shape[1]).squeeze(1),
     "max_pool1d of a batch": lambda x: fn.max_pool1d(image(x)[0], x.shape[1], x.shape[1]),
     "avg_pool1d": lambda x: fn.avg_pool1d(x, x.size(1)),
+    "max_pool1d of steps": lambda x: fn.max_pool1d(image(x)[0], 1, 1, 0, 1),
+    "an index of either sign": lambda x: x[:, x.shape[0] - x.shape[1]],
+    "an index from the end": lambda x: x[-(x.shape[0] // 2), x.shape[1] - 1],
+    "select": lambda x: x.select(1, x.shape[0] - x.shape[1]),
+    "select_scatter": lambda x: torch.select_scatter(x, x[:, 0], 1, x.shape[0] - x.shape[1]),
+    "written places": lambda x: written_places(x.clone()),
     "diagonal": lambda x: x.diagonal(x.shape[0] // 2 - 1) * 2,
     "diagonal of planes": lambda x: image(x).diagonal(1 - x.shape[0], -2, dim2=-1),
     "linalg.diagonal": lambda x: torch.linalg.diagonal(x, offset=x.shape[1] - 3),
@@ -90,5 +104,10 @@ def test_a_kernel_that_is_not_all_is_one_size() -> None:
     def pool(x: Any) -> Any:
         return fn.avg_pool1d(x, x.shape[1] - 1)
 
+    def steps(x: Any) -> Any:
+        return fn.max_pool1d(x, 2, x.shape[1])
+
+    with pytest.raises(AnyshapeError, match="axis 'm'"):
+        ash.compile(Model(steps), (torch.randn(4, 6),), axes={"x": ("n", "m")})
     with pytest.raises(AnyshapeError, match="axis 'm'"):
         ash.compile(Model(pool), (torch.randn(4, 6),), axes={"x": ("n", "m")})

@@ -7,8 +7,8 @@ the same at every size. A negative step is a positive one on the reversed axis.
 A dim as a bound of a slice is whatever Python makes of its value: a position where it is 0 or more,
 else a number of places from the end. Where its sign depends on sizes, so does the position, by
 `min` and `max`: `x[-k:]` is the last k, and all of `x` where k is 0. So is an integer that the
-graph computes, `x[:n]` with a scalar tensor. A dim as the index of one element is a position, or,
-if provably not positive (`x[-k]`), counts from the end; that it lies inside is checked.
+graph computes, `x[:n]` with a scalar tensor. The same holds for a dim as the index of one element
+(`x[-k]` is the first where k is 0); that it lies inside is checked.
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ def whole(size: Dim) -> Span:
 
 def single(position: Bound, size: Dim) -> Span:
     """One element; the slice op requires it to lie inside."""
-    start = Dim.of(position)
-    from_end = not active().proves(start >= 0) and active().proves(start <= 0)
-    start = size + start if from_end else start
+    start = signed_position(position, size)
     return Span(start, start + 1)
 
 

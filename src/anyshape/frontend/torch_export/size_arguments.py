@@ -64,6 +64,22 @@ def _has_number(argument: Any) -> bool:
     return type(argument) in (torch.SymInt, torch.SymFloat)  # pyright: ignore[reportUnknownArgumentType]
 
 
+# --- elements -------------------------------------------------------------------------------------
+
+
+def _setitem(x: Any, index: Any, value: Any) -> Any:
+    """Into the part that the index stands for; None where that is no view."""
+    items = index if isinstance(index, tuple) else (index,)
+    if not _has_size(items) or not all(map(_is_basic, items)):
+        return None
+    x[index][...] = value
+    return True
+
+
+def _is_basic(item: Any) -> bool:
+    return item is None or item is Ellipsis or type(item) in (int, slice, torch.SymInt)
+
+
 # --- tensors of numbers ---------------------------------------------------------------------------
 
 
@@ -177,11 +193,13 @@ def _corner(offset: Any) -> tuple[Any, Any]:
 def _pool(rank: int, whole: Function) -> Function:
     """`avg_pool2d(x, x.shape[2:])`; None where the kernel is anything else than all."""
 
-    def pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *rest: Any) -> Any:
+    def pool(
+        x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *rest: Any, **others: Any
+    ) -> Any:
         sizes = x.shape[-rank:]
         strides = kernel_size if stride is None else stride
         given = (*_each(rank, kernel_size), *_each(rank, strides))
-        if rest or padding != 0 or not all(map(_is_same, given, (*sizes, *sizes))):
+        if rest or others or padding != 0 or not all(map(_is_same, given, (*sizes, *sizes))):
             return None
         for size in x.shape[x.dim() == rank + 2 :]:  # a batch may be empty
             own._check(size >= 1)
@@ -244,7 +262,7 @@ _OF_LAYERS: dict[str, Function] = {"one_hot": _one_hot} | {
 }
 _OWNERS: tuple[tuple[Any, dict[str, Function]], ...] = (
     (own, _OF_TORCH),
-    (own.Tensor, _DIAGONALS),
+    (own.Tensor, {**_DIAGONALS, "__setitem__": _setitem}),
     (own.linalg, {"diagonal": _of_matrices}),
     (layers, _OF_LAYERS),
 )

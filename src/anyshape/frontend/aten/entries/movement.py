@@ -9,6 +9,7 @@ from anyshape.frontend.aten.value_checks import op_name
 from anyshape.frontend.builder import assemble
 from anyshape.frontend.builder import movement as mv
 from anyshape.frontend.builder.axes import Size, normal_axes, normal_axis
+from anyshape.frontend.builder.bounds import signed_position
 from anyshape.frontend.builder.convert import ArrayLike
 from anyshape.frontend.builder.index import getitem
 from anyshape.frontend.builder.padding import pad_or_cut
@@ -199,6 +200,17 @@ def slice_scatter(
     stop = before.shape[axis] + source.shape[axis]
     after = assemble.cut(x, axis, stop, x.shape[axis])
     return assemble.concat([before, call.operand(source), after], axis)
+
+
+@entry("aten.select_scatter.default")
+def select_scatter(call: Call, x: Tensor, source: Tensor, dim: int, index: Size) -> Tensor:
+    """One position of an axis, which it must have."""
+    axis = normal_axis(dim, x.ndim)
+    place, size = signed_position(Dim.of(index), x.shape[axis]), x.shape[axis]
+    why = f"{op_name(call)} writes at {place} of axis {axis}, whose size is {size}"
+    for inside in (place >= 0, place < size):
+        active().require(inside, why)
+    return slice_scatter(call, x, mv.expand_dims(source, axis), axis, place, place + 1)
 
 
 def _require_fits(call: Call, source: Tensor, written: Tensor) -> None:
