@@ -195,6 +195,7 @@ binary(
 binary("pow", FLOATS, by_torch(torch.pow))
 binary("maximum", NUMERIC, by_torch(torch.maximum), by_integers(np.maximum), tolerance=ANY_ZERO)
 binary("minimum", NUMERIC, by_torch(torch.minimum), by_integers(np.minimum), tolerance=ANY_ZERO)
+binary("copysign", FLOATS, by_torch(torch.copysign))
 binary("logical_and", (bool_,), by_torch(torch.logical_and))
 binary("logical_or", (bool_,), by_torch(torch.logical_or))
 binary("bitwise_and", INTEGERS, by_integers(operator.and_))

@@ -49,6 +49,11 @@ def absolute(b: Builder, dtype: DType, x: Value) -> Value:
     return b.select(b.icmp_signed("<", x, constant(x.type, 0)), b.neg(x), x)
 
 
+def copysign(b: Builder, dtype: DType, x: Value, y: Value) -> Value:
+    """|x| with the sign of y; zeros and NaN have one, too."""
+    return intrinsic(b, "llvm.copysign", [x, y])
+
+
 def sign(b: Builder, dtype: DType, x: Value) -> Value:
     """-1, 0 or 1; zeros lose their sign, NaN stays."""
     zero, one, minus_one = (constant(x.type, n) for n in (0, 1, -1))

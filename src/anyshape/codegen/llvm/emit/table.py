@@ -27,6 +27,7 @@ _EXACT: Final[Mapping[str, Generator]] = {
     "bitwise_or": logic.bitwise("or_"),
     "bitwise_xor": logic.bitwise("xor"),
     "ceil": arithmetic.rounding("llvm.ceil"),
+    "copysign": arithmetic.copysign,
     "eq": logic.comparison("=="),
     "floor": arithmetic.rounding("llvm.floor"),
     "ge": logic.comparison(">="),

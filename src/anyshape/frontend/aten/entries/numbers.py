@@ -11,6 +11,7 @@ from anyshape.frontend.builder import elementwise as ew
 from anyshape.frontend.builder.convert import ArrayLike, asarray, widened
 from anyshape.frontend.builder.functions import atan, log, log1p, sqrt
 from anyshape.frontend.builder.tensor import Tensor
+from anyshape.frontend.builder.tracer import active
 
 # --- signs ----------------------------------------------------------------------------------------
 
@@ -22,17 +23,12 @@ def signbit(call: Call, x: Tensor) -> Tensor:
 
 @entry("aten.copysign.Tensor", "aten.copysign.Scalar")
 def copysign(call: Call, x: Tensor, sign: ArrayLike) -> Tensor:
-    size = ew.abs(call.operand(x))
-    return ew.where(_is_negative(call.operand(sign)), -size, size)
+    return active().emit("copysign", call.operand(x), call.operand(sign))
 
 
 def _is_negative(x: Tensor) -> Tensor:
-    """Also of the zero that has a sign: its reciprocal tells. NaN counts as positive: which sign
-    it has is nobody's choice."""
-    below = x < 0
-    if not x.dtype.is_float:
-        return below
-    return ew.logical_or(below, ew.logical_and(x == 0, ew.reciprocal(x) < 0))
+    """Also of a zero or NaN that has a sign."""
+    return (active().emit("copysign", asarray(1, x.dtype), x) if x.dtype.is_float else x) < 0
 
 
 # --- two numbers ----------------------------------------------------------------------------------
