@@ -47,6 +47,21 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
         for by in (0, 7, 8, 9, 63, 64, 200, 300, 2**31, 2**40 + 3, -1)
         for shifted in (torch.bitwise_left_shift(x, by), torch.bitwise_right_shift(x, by))
     ],
+    "elements of other types": lambda x: [
+        pair
+        for other in (x.sum(), x.double().mean() + 7e4, (x > 1).sum() * 70001, x.flatten()[:1])
+        for pair in (x * other, x / (other + 1), other * x)
+    ],
+    "signs": lambda x: (
+        torch.copysign(x, -x),
+        torch.copysign(x.flip(0), x * float("inf") * 0),
+        torch.signbit(-(x * float("inf") * 0).abs()) | torch.signbit(x * -0.0),
+        torch.copysign(x, -0.0),
+    ),
+    "ldexp": lambda x: (
+        torch.ldexp(x, x[:, :1]),
+        torch.ldexp(x.int(), x.flatten().shape[0] + x.sum() * 0),
+    ),
     "number first": lambda x: (torch.mul(70000, x), torch.div(70000, x), x * 70000, 70000 / x),
 }
 DTYPES = [

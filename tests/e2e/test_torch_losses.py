@@ -72,3 +72,19 @@ def test_margin_losses() -> None:
         function(*call(2, 0))
     with pytest.raises(AnyshapeError):
         model(*call(2, 0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_soft_margins_overflow_as_in_torch(dtype: Any, reduction: str) -> None:
+    def loss(x: Any, y: Any) -> Any:
+        return functional.soft_margin_loss(x, y, reduction=reduction)
+
+    example = torch.randn(5, 3, dtype=dtype)
+    model = ash.compile(loss, (example, example.sign()), axes=ROWS)
+    for rows, scale in ((1, 1), (4, 30), (7, 200), (0, 1)):
+        x = torch.randn(rows, 3).to(dtype) * scale
+        y = torch.randn(rows, 3).sign().to(dtype)
+        found, wanted = model(x, y), loss(x, y)
+        assert found.dtype == wanted.dtype
+        torch.testing.assert_close(found, wanted, equal_nan=True, rtol=1e-2, atol=1e-3)

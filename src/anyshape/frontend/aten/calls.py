@@ -18,7 +18,7 @@ import numpy as np
 from anyshape.frontend.aten.dtypes import common_dtype, dtype_of_meta
 from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to, size_value
 from anyshape.frontend.builder.tensor import Tensor
-from anyshape.ir.types import DType, f32, f64, wide_of
+from anyshape.ir.types import DType, f32, wide_of
 from anyshape.sym import Dim
 
 Entry = Callable[..., Any]
@@ -88,13 +88,14 @@ def as_dtype(x: ArrayLike, dtype: DType) -> Tensor:
 
 
 def _needs_f32(x: ArrayLike, dtype: DType) -> bool:
-    """Whether a 16-bit float meets a number behind it that it does not hold. torch multiplies and
-    divides by numbers in f32 there and rounds once: `h / 70000` in f16 is no division by infinity.
-    Sums round the number first, and so does what begins with one: `torch.mul(70000, h)`."""
+    """Whether a 16-bit float meets a number behind it that it may not hold, or a tensor without
+    axes of another dtype. torch multiplies and divides by such in f32 and rounds once:
+    `h / 70000` in f16 is no division by infinity. Sums round the number first, and so does what
+    begins with one: `torch.mul(70000, h)`."""
     if not dtype.is_float or dtype.bits > 16:
         return False
     if isinstance(x, Tensor):
-        return x.ndim == 0 and x.dtype == f64  # a number that sizes decide, as `sym_float` makes it
+        return x.ndim == 0 and x.dtype != dtype
     if isinstance(x, Dim):
         return x.constant is None or _needs_f32(x.constant, dtype)
     if isinstance(x, (int, float)):

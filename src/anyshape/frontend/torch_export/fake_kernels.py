@@ -129,6 +129,13 @@ def multi_dot(tensors: Sequence[Any]) -> Any:
     return reduce(torch.matmul, tensors)
 
 
+@_kernel(aten.ldexp.Tensor)
+def ldexp(x: Any, exponent: Any) -> Any:
+    """torch's own shape rule gives a power of 2 without axes the default dtype, whatever it is."""
+    power = exponent if exponent.is_floating_point() else exponent.to(torch.get_default_dtype())
+    return x * power
+
+
 @_kernel(aten.cov.default)
 def cov(x: Any, **_: Any) -> Any:
     """A number for one row; the entry says that a size which may vary is captured for others."""

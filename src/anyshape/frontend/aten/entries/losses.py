@@ -8,7 +8,7 @@ from anyshape.frontend.aten.calls import Call, NoEntryError, entry
 from anyshape.frontend.aten.value_checks import check_unit
 from anyshape.frontend.builder import reduce
 from anyshape.frontend.builder.elementwise import maximum
-from anyshape.frontend.builder.functions import log, log1p
+from anyshape.frontend.builder.functions import exp, log, log1p
 from anyshape.frontend.builder.tensor import Tensor
 
 _NONE, _MEAN = 0, 1
@@ -23,7 +23,16 @@ def binary_cross_entropy(
     check_unit(call, target)
     likely, unlikely = maximum(log(x), -100), maximum(log1p(-x), -100)
     loss = (target - 1) * unlikely - target * likely
-    loss = loss if weight is None else loss * weight
+    return _reduced(loss if weight is None else loss * weight, reduction)
+
+
+@entry("aten.soft_margin_loss.default")
+def soft_margin_loss(call: Call, x: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
+    """Each step rounds 16-bit floats, as in the kernel; torch's decomposition does so once."""
+    return _reduced(log1p(exp(call.operand(-x) * call.operand(target))), reduction)
+
+
+def _reduced(loss: Tensor, reduction: int) -> Tensor:
     if reduction == _NONE:
         return loss
     return reduce.mean(loss) if reduction == _MEAN else reduce.sum(loss)

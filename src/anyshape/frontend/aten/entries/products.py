@@ -83,10 +83,13 @@ def covariance(call: Call, x: Tensor, **_: Any) -> Tensor:
 
 @entry("aten.einsum.default")
 def einsum(call: Call, equation: str, operands: Sequence[Tensor], *, path: Any = None) -> Tensor:
-    """A size of 1 is repeated where another operand has more. Diagonals are torch's."""
+    """A size of 1 is repeated where another operand has more. Diagonals are torch's, and so are
+    sums of narrow integers over what only one of several has, which it takes before products."""
     terms, result = _letters(equation, [x.ndim for x in operands])
-    if any(len(set(term)) != len(term) for term in terms):
+    repeats = any(len(set(term)) != len(term) for term in terms)
+    if repeats or (len(operands) > 1 and any(x.dtype != call.dtype for x in operands)):
         raise NoEntryError
+    operands = [call.operand(x) for x in operands]
     sizes = zip(terms, operands, strict=True)
     many = {c for term, x in sizes for c, n in zip(term, x.shape, strict=True) if n != 1}
     pairs = [_without_ones(*each, many) for each in zip(terms, operands, strict=True)]
