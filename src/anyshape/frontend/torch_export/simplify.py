@@ -24,6 +24,7 @@ from anyshape.frontend.aten.walk import unknown_calls, writes
 from anyshape.frontend.torch_export.conds import any_strides
 from anyshape.frontend.torch_export.fake_kernels import KERNELS, fake_kernels
 from anyshape.frontend.torch_export.number_functions import any_function
+from anyshape.frontend.torch_export.overlaps import exclude_overlaps
 from anyshape.frontend.torch_export.questions import Questions
 from anyshape.frontend.torch_export.unbound_views import selected_parts
 
@@ -47,6 +48,7 @@ def simplified(program: Any, questions: Questions) -> Any:
     if not unknown and not writing:
         return program
     if writing:
+        exclude_overlaps(program, questions)
         program = selected_parts(program)
     table: Decompositions = torch.export.default_decompositions()
     whole = TABLE.keys() | _ASK_ABOUT_SIZES | set(map(str, KERNELS))
