@@ -105,3 +105,18 @@ def test_bytes_are_negated_as_by_torch() -> None:
     model = ash.compile(negated, (every[:7],), axes={"x": ("n",)})
     for x in (every, every[:1], every[:0], every[::3]):
         assert torch.equal(model(x), negated(x))
+
+
+def test_any_sizes_stand_beside_a_size_of_0() -> None:
+    """A tensor of no elements is short, and holds no sizes for all that."""
+
+    def counted(x: Any) -> Any:
+        return x[:, (x > 0).sum().item() // 2 :], (x > 0).any().item()
+
+    axes = {"x": ("n", "m", None)}
+    model = ash.compile(counted, (torch.randn(4, 6, 0),), axes=axes, executor="reference")
+    for size in ((4, 6), (1, 1), (0, 3), (2, 0), (7, 5)):
+        x = torch.randn(*size, 0)
+        found, wanted = model(x), counted(x)
+        assert found[0].shape == wanted[0].shape
+        assert found[1:] == wanted[1:]

@@ -12,6 +12,7 @@ recursion. What facts do not decide when a value is first looked at stays undeci
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from anyshape.frontend.builder.convert import require_held
@@ -21,7 +22,7 @@ from anyshape.frontend.imported.size_rules import elements_of, read_operands
 from anyshape.ir.node import Value
 from anyshape.ir.opdef import PARAM
 from anyshape.ir.types import TensorType
-from anyshape.sym import Dim, NotEqual, product
+from anyshape.sym import Dim, NotEqual
 
 LIMIT = 64
 """Tensors with more elements hold no sizes: shapes, and what is computed from them, are short."""
@@ -87,12 +88,13 @@ class SizeTable:
 
 
 def _may_hold_sizes(tracer: Tracer, value: Value) -> bool:
-    """Whether it is a short tensor of integers, or of truth values that integers decide."""
+    """Whether it is a short tensor of integers, or of truth values that integers decide. One of
+    which a size is 0 is short, and may have any other sizes beside it."""
     type_ = tracer.builder.resolve_type(value.type)
     if not isinstance(type_, TensorType) or type_.dtype.is_float:
         return False
-    count = product(type_.shape).constant
-    return count is not None and count <= LIMIT
+    sizes = [dim.constant for dim in type_.shape if dim.constant is not None]
+    return len(sizes) == len(type_.shape) and math.prod(sizes) <= LIMIT
 
 
 def _captured(tracer: Tracer, value: Value) -> Value | None:
