@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, cast
 
 import torch
@@ -207,12 +208,26 @@ class Body:
 
 _GENERATED = (TORCH_FOLDER, "<eval_with_key>")
 """Files of torch's own, and code that it makes of graphs."""
-_FRAME = re.compile(r'File "(.+?)", line (\d+)')
+_FRAME = re.compile(r'File "(?!torch/fx/passes/)(.+?)", line (\d+)')
+"""Of what torch adds after tracing, it gives a line of its own, in a file without a folder."""
 
 
 def location_of(node: Any) -> Location | None:
     """The line of the model that made a node: the innermost one that torch recorded outside of its
-    own files, which define its layers."""
+    own files, or in these, which define its layers. What torch makes of graphs has none."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    own = [frame for frame in frames if not frame[0].startswith(_GENERATED)] or frames
+    own = [frame for frame in frames if not frame[0].startswith(_GENERATED)]
+    own = own or [frame for frame in frames if frame[0].startswith(TORCH_FOLDER)]
     return Location(own[-1][0], int(own[-1][1])) if own else None
+
+
+def nearest_location(node: Any) -> Location | None:
+    """The line of a node, or of the last one before it that has a line."""
+    before = takewhile(lambda each: each.op != "root", _backwards(node))
+    return next(filter(None, map(location_of, before)), None)
+
+
+def _backwards(node: Any) -> Iterator[Any]:
+    while True:
+        yield node
+        node = node.prev

@@ -27,7 +27,7 @@ from torch._ops import OperatorBase
 
 from anyshape.base.location import Location
 from anyshape.frontend.aten.torch_paths import TORCH_FOLDER
-from anyshape.frontend.aten.walk import location_of
+from anyshape.frontend.aten.walk import nearest_location
 
 _OURS = f"{Path(__file__).parents[2]}{os.sep}"
 _NOBODY = (_OURS, "<frozen ")
@@ -191,7 +191,7 @@ def location_in_model(frame: FrameType) -> Location:
     while outer is not None:
         file = outer.f_code.co_filename
         if outer.f_code.co_name == "run_node" and "n" in outer.f_locals:
-            return location_of(outer.f_locals["n"]) or Location(file, outer.f_lineno)
+            return nearest_location(outer.f_locals["n"]) or Location(file, outer.f_lineno)
         if not file.startswith((TORCH_FOLDER, *_NOBODY)) and not _is_made_by_torch(outer):
             return Location(file, outer.f_lineno)
         if outer.f_code.co_name in _ENTRIES and file.startswith(_OURS):
