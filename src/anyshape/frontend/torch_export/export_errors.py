@@ -57,10 +57,18 @@ def in_words_of_model(error: Exception, module: Any) -> Exception:
         problem = f"its Python code does with a size what cannot be followed{code_at(location)}"
         fix = "compute with sizes by +, -, *, // and %, compare them, or give None for that axis"
         return TraceError(name, f"{problem}: {error}", fix, location)
-    if not type(error).__module__.startswith("torch."):
+    if not type(error).__module__.startswith("torch.") and not _is_torchs_own(error):
         return error
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return TraceError(name, f"torch.export refuses it: {lines[0]}", _suggestion(lines), location)
+
+
+def _is_torchs_own(error: Exception) -> bool:
+    """Whether torch's own code gave up. What ops raise is of the model, as is `torch._assert`."""
+    if not isinstance(error, (NotImplementedError, AssertionError)) or not raised_by_op(error):
+        return False
+    *_, innermost = extract_tb(error.__traceback__)
+    return not innermost.filename.endswith(os.path.join("torch", "__init__.py"))
 
 
 def _number_of_tensor(error: TypeError, name: str, location: Location | None) -> TraceError:

@@ -45,7 +45,8 @@ def simplified(program: Any, questions: Questions) -> Any:
     decompositions that are not taken in the end are forgotten."""
     unknown = {node.target for node in unknown_calls(program.graph_module)}
     writing = writes(program.graph_module)
-    if not unknown and not writing:
+    traced_again = writing or any(map(_changes_ops, program.graph.nodes))
+    if not unknown and not traced_again:
         return program
     if writing:
         exclude_overlaps(program, questions)
@@ -53,7 +54,7 @@ def simplified(program: Any, questions: Questions) -> Any:
     table: Decompositions = torch.export.default_decompositions()
     whole = TABLE.keys() | _ASK_ABOUT_SIZES | set(map(str, KERNELS))
     _keep_whole(table, [op for op in table if str(op) in whole])
-    while writing or any(_is_decomposed(op, table) for op in unknown):
+    while traced_again or any(_is_decomposed(op, table) for op in unknown):
         before = dict(questions.asked)
         decomposed = _decomposed(program, table)
         names = _origins_of_unknown(decomposed)
@@ -63,6 +64,13 @@ def simplified(program: Any, questions: Questions) -> Any:
         _keep_whole(table, parted)
         questions.forget_all_but(before)
     return program
+
+
+def _changes_ops(node: Any) -> bool:
+    """Whether ops of the program are others than they say: what `torch.vmap` maps over is for one
+    of a batch, and autocast converts operands. Tracing it again gives what is computed."""
+    is_of_vmap = getattr(node.target, "__module__", None) == "torch._functorch.predispatch"
+    return is_of_vmap or getattr(node.target, "__name__", None) == "wrap_with_autocast"
 
 
 def _keep_whole(table: Decompositions, ops: Iterable[Any]) -> None:

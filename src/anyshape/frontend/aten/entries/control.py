@@ -25,6 +25,13 @@ def cond(
     return control.cond(pred, lambda: then(*operands), lambda: otherwise(*operands))
 
 
+@entry("wrap_with_set_grad_enabled", "wrap_with_autocast")
+def setting(call: Call, *arguments: Any) -> tuple[Any, ...]:
+    """A part of the program under a setting: what it changes has been recorded inside, as casts."""
+    place = next(i for i, argument in enumerate(arguments) if isinstance(argument, Body))
+    return arguments[place](*arguments[place + 1 :])
+
+
 @entry("while_loop")
 def while_loop(
     call: Call,
