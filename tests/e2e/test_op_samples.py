@@ -4,8 +4,18 @@ by `make ops`."""
 from __future__ import annotations
 
 import pytest
+import torch
 from tests.e2e.op_samples.core import UNDER_OTHER_NAMES, core_op
-from tests.e2e.op_samples.outcome import HOST, NATIVE, REFUSED, WRONG, Outcome, Tried, outcome_of
+from tests.e2e.op_samples.outcome import (
+    HOST,
+    NATIVE,
+    REFUSED,
+    WRONG,
+    Outcome,
+    Tried,
+    is_nearer,
+    outcome_of,
+)
 from tests.e2e.op_samples.samples import all_ops
 from tests.e2e.op_samples.table import DOCUMENT, is_core, recorded_rows, result_of, row, sums
 
@@ -46,3 +56,20 @@ def test_an_op_is_as_its_worst_sample() -> None:
     assert Outcome("add", (one, other, Tried(REFUSED, why="no"))).result == REFUSED
     assert Outcome("add", (Tried(WRONG, why="other values"), one)).result == WRONG
     assert "3 of 4" in row(Outcome("add", (one, other, Tried(REFUSED, why="no"))))
+
+
+def test_samples_of_other_dtypes_are_held_against_f64_where_torch_rounds_more() -> None:
+    counts = {torch.float16: 2, torch.bfloat16: 2, torch.float64: 1}
+    for name in ("addr", "nn.functional.interpolate.trilinear", "copysign", "ldexp"):
+        outcome = outcome_of(name, counts, "reference")
+        assert outcome.count >= 4
+        assert outcome.result in (NATIVE, HOST), outcome.reasons
+
+
+def test_what_is_nearer_to_the_exact_result() -> None:
+    exact = torch.tensor([1.0, 1.0, 1e6], dtype=torch.float64)
+    theirs = torch.tensor([1.02, 1.0, float("inf")], dtype=torch.float16)
+    assert is_nearer(torch.tensor([0.99, 1.0, float("inf")]).half(), theirs, exact)
+    assert not is_nearer(torch.tensor([1.03, 1.0, float("inf")]).half(), theirs, exact)
+    assert not is_nearer(torch.tensor([1.0, 1.0, 65504]).half(), theirs, exact)
+    assert not is_nearer(torch.tensor([1.0, float("nan"), float("inf")]).half(), theirs, exact)

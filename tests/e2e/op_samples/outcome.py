@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -101,21 +101,25 @@ class Outcome:
         return next((r for r in (WRONG, REFUSED, HOST) if self.having(r)), NATIVE)
 
 
-def outcome_of(name: str) -> Outcome:
-    """Tries the samples of an op."""
+def outcome_of(
+    name: str, counts: Mapping[torch.dtype, int] | None = None, executor: Any = "native"
+) -> Outcome:
+    """Tries the samples of an op: so many of each dtype."""
     info = all_ops()[name]
+    counts = counts or (COUNTS if core_op(info) else FEWER)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
-        samples = samples_of(info, COUNTS if core_op(info) else FEWER)
-        together = _tried(name, samples, dynamic=True) if len(samples) > 1 else None
+        samples = samples_of(info, counts)
+        together = _tried(name, samples, executor, dynamic=True) if len(samples) > 1 else None
         if together is not None and together.result in (NATIVE, HOST):
             return Outcome(name, (together,))
-        return Outcome(name, tuple(_alone(name, each) for each in samples))
+        return Outcome(name, tuple(_alone(name, each, executor) for each in samples))
 
 
-def _alone(name: str, sample: Sample) -> Tried:
-    found = _tried(name, [sample], dynamic=True)
-    return _tried(name, [sample], dynamic=False) if found.result == REFUSED else found
+def _alone(name: str, sample: Sample, executor: Any) -> Tried:
+    found = _tried(name, [sample], executor, dynamic=True)
+    refused = found.result == REFUSED
+    return _tried(name, [sample], executor, dynamic=False) if refused else found
 
 
 class _Calls(torch.nn.Module):
@@ -130,12 +134,12 @@ class _Calls(torch.nn.Module):
         return [sample.call(mine) for sample, mine in pairs]
 
 
-def _tried(name: str, samples: Sequence[Sample], *, dynamic: bool) -> Tried:
+def _tried(name: str, samples: Sequence[Sample], executor: Any, *, dynamic: bool) -> Tried:
     module, count = _Calls(samples), len(samples)
     example = [copies(sample.tensors) for sample in samples]
     axes = {"tensors": [_axes(at, each) for at, each in enumerate(example)]} if dynamic else None
     try:
-        fast = ash.compile(module, (example, _MORE), axes=axes, branches=1)
+        fast = ash.compile(module, (example, _MORE), axes=axes, branches=1, executor=executor)
         host = frozenset(op for op, _ in fast.explain().host_ops)
         compared = _Compared(name, module, fast, name in NO_VALUES or any(map(_draws, host)))
         problem = compared.difference(example)
@@ -205,21 +209,53 @@ class _Compared:
             if legal:
                 raise
             return ""
-        torch.manual_seed(1)
+        draws = not torch.equal(torch.get_rng_state(), torch.manual_seed(1).get_state())
         found = self.fast([list(each) for each in inputs], _MORE)
-        pairs = zip(chain.from_iterable(found), chain.from_iterable(wanted), strict=True)
-        return next((text for pair in pairs if (text := self._unlike(*pair))), "")
+        leaves = [list(chain.from_iterable(each)) for each in (found, wanted)]
+        alone = draws or self.shapes_alone
+        unlike = [self._unlike(*pair, alone=alone) for pair in zip(*leaves, strict=True)]
+        if any(unlike) and any(map(_is_short, chain.from_iterable(inputs))):
+            exact = self._exact(inputs)
+            unlike = [
+                "" if text == _OTHER and is_nearer(*pair) else text
+                for text, *pair in zip(unlike, *leaves, exact, strict=True)
+            ]
+        return next(filter(None, unlike), "")
 
-    def _unlike(self, found: Any, wanted: Any) -> str:
+    def _exact(self, inputs: Any) -> list[Any]:
+        """The results in f64 of inputs of 16 bits."""
+        torch.manual_seed(1)
+        wide = [[x.double() if _is_short(x) else x for x in copies(each)] for each in inputs]
+        return list(chain.from_iterable(self.module(wide, _MORE)))
+
+    def _unlike(self, found: Any, wanted: Any, *, alone: bool) -> str:
         if not isinstance(wanted, torch.Tensor):
             return "" if found == wanted else f"{found} for {wanted}"
         if found.shape != wanted.shape or found.dtype != wanted.dtype:
             return f"{found.dtype} {list(found.shape)} for {wanted.dtype} {list(wanted.shape)}"
         is_place = wanted.dtype == torch.int64 and self.name in OPEN_PLACES
-        if self.shapes_alone or is_place:
+        if alone or is_place:
             return ""
         close = torch.allclose(found, wanted, *CLOSE.get(wanted.dtype, (0.0, 0.0)), equal_nan=True)
-        return "" if close else "other values"
+        return "" if close else _OTHER
+
+
+_OTHER = "other values"
+
+
+def _is_short(tensor: Any) -> bool:
+    return tensor.dtype in (torch.float16, torch.bfloat16)
+
+
+def is_nearer(found: Any, wanted: Any, exact: Any) -> bool:
+    """Whether a result is no farther from the exact one than torch's, but for rounding of its
+    own. Where torch's is infinite, so is ours."""
+    if found.shape != exact.shape or not found.is_floating_point():
+        return False
+    ours, theirs = ((each.double() - exact.double()).abs() for each in (found, wanted))
+    close = ours <= theirs + torch.finfo(found.dtype).eps * exact.double().abs()
+    same = (found == wanted) | (found.isnan() & wanted.isnan())
+    return bool((same | (close & wanted.isfinite() & found.isfinite())).all())
 
 
 _PLACE = re.compile(r" ?(?:at |\()?[^ (]*\.py:\d+\)?")
