@@ -143,7 +143,7 @@ def drawn(g: Generator) -> str | None:
         (
             "{w} + {v}.sum().item()", "{v} * ({v} > 0).sum().item()",
             "torch.arange({v}.count_nonzero().item())", "{w} * int({v}.round().sum())",
-            "torch.cond({v}.sum() > 0, lambda t: t + 1, lambda t: t * 2, ({w},))",
+            "torch.cond({v}.sum() > 0.37, lambda t: t + 1, lambda t: t * 2, ({w},))",
             "torch.cond({a} > 4, lambda t: t.tanh(), lambda t: t - 1, ({v},))",
             "torch.zeros(({v} > 0).sum().item(), 2)", "{v}[({v} > 0).sum().item() // 2 :]",
         )
