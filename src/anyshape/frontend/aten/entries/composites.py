@@ -110,7 +110,7 @@ def new_ones(call: Call, x: Tensor, size: Sequence[Size], **_: Any) -> Tensor:
 
 @entry("aten.new_full.default")
 def new_full(call: Call, x: Tensor, size: Sequence[Size], value: ArrayLike, **_: Any) -> Tensor:
-    return source.full(tuple(size), value, call.dtype)
+    return source.full(tuple(size), call.held(value))
 
 
 # --- shapes ---------------------------------------------------------------------------------------

@@ -278,4 +278,4 @@ def copy(call: Call, target: Tensor, source: Tensor, non_blocking: bool = False)
 
 @entry("aten.fill.Scalar")
 def fill(call: Call, x: Tensor, value: float) -> Tensor:
-    return full_like(x, value)
+    return full_like(x, call.held(value))

@@ -8,7 +8,7 @@ from typing import Any
 from anyshape.frontend.aten.calls import Call, NoEntryError, entry
 from anyshape.frontend.builder import source
 from anyshape.frontend.builder.axes import Size
-from anyshape.frontend.builder.convert import ArrayLike, asarray, cast_to
+from anyshape.frontend.builder.convert import ArrayLike, cast_to
 from anyshape.frontend.builder.tensor import Tensor
 from anyshape.ir.types import i64
 from anyshape.sym import Dim
@@ -16,17 +16,17 @@ from anyshape.sym import Dim
 
 @entry("aten.full.default")
 def full(call: Call, size: Sequence[Size], value: ArrayLike, **_: Any) -> Tensor:
-    return source.full(tuple(size), value, call.dtype)
+    return source.full(tuple(size), call.held(value))
 
 
 @entry("aten.full_like.default")
 def full_like(call: Call, x: Tensor, value: ArrayLike, **_: Any) -> Tensor:
-    return source.full(x.shape, value, call.dtype)
+    return source.full(x.shape, call.held(value))
 
 
 @entry("aten.scalar_tensor.default")
 def scalar_tensor(call: Call, value: ArrayLike, **_: Any) -> Tensor:
-    return asarray(value, call.dtype)
+    return call.held(value)
 
 
 @entry("aten.empty.memory_format", "aten.empty_permuted.default", "aten.zeros.default")
