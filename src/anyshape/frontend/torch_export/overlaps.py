@@ -82,8 +82,12 @@ def _pairs(node: Any) -> Iterator[tuple[Any, Any, bool]]:
 def _share(value: Any, other: Any) -> bool:
     if not isinstance(other, torch.Tensor) or other.layout is not torch.strided:
         return False
-    one, two = (each.untyped_storage()._cdata for each in (value, other))
-    return one == two and value.dtype == other.dtype
+    return _memory(value) == _memory(other) and value.dtype == other.dtype
+
+
+def _memory(tensor: Any) -> int:
+    """What tells the memory of a tensor from others: torch gives these no addresses."""
+    return tensor.untyped_storage()._cdata
 
 
 def _is_known(tensor: Any) -> bool:
@@ -174,9 +178,9 @@ class _Overlap:
             except ValueError:
                 return False  # torch refuses it, or it is no operand of each element
         owner = np.full(max(written.max(), read.max()) + 1, -1)
-        owner[written] = np.arange(written.size).reshape(written.shape)
-        met = owner[read]
-        same = np.arange(read.size).reshape(read.shape) if self.elementwise else -1
+        owner[written.ravel()] = np.arange(written.size)
+        met = owner[read.ravel()]
+        same = np.arange(read.size) if self.elementwise else -1
         return bool(((met >= 0) & (met != same)).any())
 
     def _tried(self) -> Iterator[Sizes]:

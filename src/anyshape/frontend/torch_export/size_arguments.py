@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from threading import get_ident
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import torch
@@ -69,7 +69,7 @@ def _has_number(argument: Any) -> bool:
 
 def _setitem(x: Any, index: Any, value: Any) -> Any:
     """Into the part that the index stands for; None where that is no view."""
-    items = index if isinstance(index, tuple) else (index,)
+    items = cast(tuple[Any, ...], index) if isinstance(index, tuple) else (index,)
     if not _has_size(items) or not all(map(_is_basic, items)):
         return None
     x[index][...] = value
