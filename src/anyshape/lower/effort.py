@@ -37,25 +37,23 @@ ZERO = Dim.of(0)
 @dataclass(frozen=True, slots=True)
 class Effort:
     """`flops` are those of matrix products, a multiplication and an addition being two;
-    `operations` are all others, in the time of one addition; `bytes` are read or written."""
+    `operations` are all others, in the time of one addition; `bytes` are read or written. `far`
+    are those of them that no cache of the thread has, however few they are."""
 
     flops: Dim = ZERO
     operations: Dim = ZERO
     bytes: Dim = ZERO
+    far: Dim = ZERO
+
+    @property
+    def counts(self) -> tuple[Dim, Dim, Dim, Dim]:
+        return self.flops, self.operations, self.bytes, self.far
 
     def __add__(self, other: Effort) -> Effort:
-        return Effort(
-            self.flops + other.flops,
-            self.operations + other.operations,
-            self.bytes + other.bytes,
-        )
+        return Effort(*(one + more for one, more in zip(self.counts, other.counts, strict=True)))
 
     def substitute(self, dims: Mapping[Symbol, Dim]) -> Effort:
-        return Effort(
-            self.flops.substitute(dims),
-            self.operations.substitute(dims),
-            self.bytes.substitute(dims),
-        )
+        return Effort(*(count.substitute(dims) for count in self.counts))
 
 
 @dataclass(frozen=True, slots=True)

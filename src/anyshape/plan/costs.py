@@ -19,9 +19,12 @@ from anyshape.ir.node import Region
 from anyshape.level2.long_sums import SumNames
 from anyshape.level2.words import Sizes
 from anyshape.lower.effort import Effort, Variant, region_effort
-from anyshape.sym import Dim, Symbol, ceildiv, maximum
+from anyshape.sym import Dim, Symbol, ceildiv, maximum, minimum
 
 PICOSECOND = 1000
+
+FAR = 2
+"""Bytes of the second level that take as long as one of the last level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,9 @@ class MachineCosts:
         """On one thread."""
         arithmetic = effort.flops * self.flop + effort.operations * self.operation
         slow = maximum(0, effort.bytes - self.cache_bytes)
-        memory = effort.bytes * self.cached_byte + slow * (self.memory_byte - self.cached_byte)
+        far = minimum(effort.far, self.cache_bytes) * (FAR - 1)
+        cached = (effort.bytes + far) * self.cached_byte
+        memory = cached + slow * (self.memory_byte - self.cached_byte)
         total = maximum(arithmetic, memory) + tasks * self.task + self.step
         return total // PICOSECOND
 
@@ -131,7 +136,7 @@ class Costing:
     def _offer_of_graph(self, lowered: Lowered, effort: Effort) -> _Offer:
         """In sizes of the graph, as `effort` is; long sums in them have names."""
         names = {symbol: self.sums.short(dim) for symbol, dim in lowered.names.items()}
-        short = Effort(*map(self.sums.short, (effort.flops, effort.operations, effort.bytes)))
+        short = Effort(*map(self.sums.short, effort.counts))
         others = (Variant(v.name, v.kernel, v.effort.substitute(names)) for v in lowered.others)
         variants = Variant(lowered.name, lowered.kernel, short), *others
         tasks = tuple(v.kernel.tasks.substitute(names) for v in variants)
@@ -171,5 +176,5 @@ def _in_own_sizes(effort: Effort, sizes: Sizes) -> Effort | None:
             offset = (dim - Dim.of(symbol)).constant
             if offset is not None:
                 known.setdefault(symbol, Dim.of(own) - offset)
-    needed = effort.flops.symbols | effort.operations.symbols | effort.bytes.symbols
+    needed = frozenset[Symbol]().union(*(count.symbols for count in effort.counts))
     return effort.substitute(known) if needed <= known.keys() else None

@@ -7,7 +7,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 from anyshape.families.body import Body
-from anyshape.families.dot.effort import effort_of_panels, effort_of_sums
+from anyshape.families.dot.effort import (
+    effort_of_panels,
+    effort_of_sums,
+    effort_with_far_weights,
+)
 from anyshape.families.dot.kernel import matrix_kernel
 from anyshape.families.dot.match import (
     DOTS,
@@ -22,7 +26,7 @@ from anyshape.families.dot.task_runs import RUNS
 from anyshape.families.family import Family, Job, Lowered
 from anyshape.ir.node import Node
 from anyshape.ir.rewrite import Refusal
-from anyshape.lower.effort import Variant
+from anyshape.lower.effort import Effort, Variant
 from anyshape.lower.packing import Packing
 from anyshape.sym import Axis
 
@@ -49,11 +53,18 @@ class Dot(Family[MatmulMatch]):
         kernel = matrix_kernel(job.region, plan, *given)
         apart = with_columns_apart(match)
         if apart is None:
-            return Lowered(kernel, job.dims, packed(plan))
+            return Lowered(kernel, job.dims, packed(plan), effort=_effort(job, plan))
         few = matrix_kernel(job.region, MatrixPlan(apart, job.tiling), *given)
         others = (Variant("sums", few, effort_of_sums(job.region)),)
         effort = effort_of_panels(job.region, plan)
         return Lowered(kernel, job.dims, {}, "panels", effort, others)
+
+
+def _effort(job: Job, plan: MatrixPlan) -> Effort | None:
+    """None: what the region's ops say."""
+    if plan.form.panels is not Panels.STORED or not job.tiling.far_weights:
+        return None
+    return effort_with_far_weights(job.region, param_of(plan.form.columns))
 
 
 def packed(plan: MatrixPlan) -> Mapping[int, Packing]:
