@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from tests.unit.runtime.graphs import chain_program
+from tests.unit.runtime.graphs import chain_program, chain_reference
 from tests.unit.runtime.handmade import (
     Handmade,
     add_kernel,
@@ -89,6 +89,17 @@ def test_trim():
     metrics = program.metrics()
     assert (metrics.entries, metrics.bytes, metrics.idle_arena_bytes) == (0, 0, 0)
     program.run([call_chain, call_chain])
+
+
+@pytest.mark.parametrize("entries", [1, 2, 64])
+def test_an_arena_is_one_for_its_sizes_whatever_was_made_before(entries: int):
+    """Sizes in another order have buffers as large as before, and others do not."""
+    program = chain_program(threads=1, cache_entries=entries)
+    for shape in [(2, 12), (12, 2), (3, 8), (300, 2), (2, 300), (0, 5), (24, 1), (25, 1), (24, 1)]:
+        found, alone = program.specialize(shape), chain_program(threads=1).specialize(shape)
+        assert (found.memory, found.placements) == (alone.memory, alone.placements)
+        a, b = (np.full(shape, number, np.float32) for number in (2, 3))
+        np.testing.assert_array_equal(program.run([a, b])[0], chain_reference(a, b))
 
 
 # ---- failures ----------------------------------------------------------------------------------

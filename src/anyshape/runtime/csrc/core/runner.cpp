@@ -55,8 +55,8 @@ Runner::Runner(std::shared_ptr<const Program> program, const RunOptions& options
 }
 
 std::shared_ptr<const Specialization> Runner::specialize(std::span<const std::int64_t> symbols) {
-    return cache_.find_or_make(symbols, [&](Specialization& into) {
-        specialize_into(into, program_, symbols, options_, static_.get());
+    return cache_.find_or_make(symbols, [&](Specialization& into, const Specialization* latest) {
+        specialize_into(into, program_, symbols, options_, static_.get(), latest);
     });
 }
 
@@ -74,7 +74,7 @@ std::shared_ptr<const Specialization> Runner::economical(
     const std::shared_ptr<const Specialization>& usual, std::int64_t room) {
     std::vector<std::int64_t> key = usual->symbols;
     key.push_back(room);
-    return economical_.find_or_make(key, [&](Specialization& into) {
+    return economical_.find_or_make(key, [&](Specialization& into, const Specialization*) {
         economist().within(into, usual, room, options_);
     });
 }

@@ -27,8 +27,12 @@ class Specializer {
    public:
     Specializer(Specialization& into, std::shared_ptr<const Program> program,
                 std::span<const std::int64_t> symbols, const RunOptions& options,
-                const StaticMemory* places)
-        : program_(*program), options_(options), places_(places), result_(into) {
+                const StaticMemory* places, const Specialization* latest = nullptr)
+        : program_(*program),
+          options_(options),
+          places_(places),
+          latest_(latest),
+          result_(into) {
         result_.program = std::move(program);
         result_.symbols.assign(symbols.begin(), symbols.end());
         result_.window = program_.description().window;
@@ -99,8 +103,25 @@ class Specializer {
     void place_arena_buffers() {
         if (has_places_) {
             place_arena_buffers(places_->plan, places_->lower_bound_bytes);
+        } else if (has_arena_of_latest()) {
+            place_as_in_latest();
         } else {
             plan_arena_buffers();
+        }
+    }
+
+    // A plan is a function of these sizes alone.
+    bool has_arena_of_latest() const {
+        return latest_ != nullptr && std::ranges::all_of(program_.arena_buffers(), [&](auto each) {
+            return result_.buffer_bytes[each.buffer] == latest_->buffer_bytes[each.buffer];
+        });
+    }
+
+    void place_as_in_latest() {
+        result_.memory.arena_bytes = latest_->memory.arena_bytes;
+        result_.memory.lower_bound_bytes = latest_->memory.lower_bound_bytes;
+        for (const auto& each : program_.arena_buffers()) {
+            result_.placements[each.buffer].offset = latest_->placements[each.buffer].offset;
         }
     }
 
@@ -286,6 +307,7 @@ class Specializer {
     const Program& program_;
     const RunOptions& options_;
     const StaticMemory* const places_;
+    const Specialization* const latest_;
     Specialization& result_;
     bool has_places_ = false;   // all buffers fit where the static memory has them
 };
@@ -328,8 +350,8 @@ Specialization specialize(std::shared_ptr<const Program> program,
 
 void specialize_into(Specialization& into, std::shared_ptr<const Program> program,
                      std::span<const std::int64_t> symbols, const RunOptions& options,
-                     const StaticMemory* places) {
-    Specializer(into, std::move(program), symbols, options, places).make(Detail::all);
+                     const StaticMemory* places, const Specialization* latest) {
+    Specializer(into, std::move(program), symbols, options, places, latest).make(Detail::all);
 }
 
 Specialization specialize_numbers(std::shared_ptr<const Program> program,

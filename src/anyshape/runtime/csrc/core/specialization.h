@@ -131,10 +131,11 @@ Specialization specialize(std::shared_ptr<const Program> program,
 
 // The same into an object that was one of this program before, or is empty. Tables are as long for
 // each binding, so that the former asks for no memory, given `places`. If it throws, `into` may only
-// be used for this again.
+// be used for this again. Buffers as large as those of `latest`, another one with the same options,
+// lie where those do: a size that grows from call to call mostly leaves the arena as it is.
 void specialize_into(Specialization& into, std::shared_ptr<const Program> program,
                      std::span<const std::int64_t> symbols, const RunOptions& options,
-                     const StaticMemory* places);
+                     const StaticMemory* places, const Specialization* latest = nullptr);
 
 // Words, sizes, variants and costs alone: without an arena and without blocks.
 Specialization specialize_numbers(std::shared_ptr<const Program> program,

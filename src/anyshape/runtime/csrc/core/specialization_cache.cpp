@@ -37,23 +37,39 @@ SpecializationCache::Entry SpecializationCache::find_or_make(Symbols symbols, co
     if (Entry entry = find_locked(symbols)) return entry;
     forget_flights_of_parent();
     if (const auto flight = flights_.find(symbols); flight != flights_.end()) {
-        const std::shared_future<Entry> made = flight->second;
+        const std::shared_future<Entry> made = flight->second->landing();
         ++metrics_.hits;
         lock.unlock();
         return made.get();
     }
     ++metrics_.misses;
-    std::promise<Entry> promise;
-    flights_.emplace(symbols, promise.get_future().share());
+    Flight flight;
+    flights_.emplace(symbols, &flight);
     lock.unlock();
     try {
         Entry entry = make_and_store(symbols, make);
-        promise.set_value(entry);
+        flight.land(entry);
         return entry;
     } catch (...) {
-        promise.set_exception(std::current_exception());
+        flight.fail(std::current_exception());
         throw;
     }
+}
+
+std::shared_future<SpecializationCache::Entry> SpecializationCache::Flight::landing() {
+    if (!promise_) {
+        promise_.emplace();
+        landing_ = promise_->get_future().share();
+    }
+    return landing_;
+}
+
+void SpecializationCache::Flight::land(const Entry& made) {
+    if (promise_) promise_->set_value(made);
+}
+
+void SpecializationCache::Flight::fail(std::exception_ptr why) {
+    if (promise_) promise_->set_exception(std::move(why));
 }
 
 // After a fork, whoever made them is not here. Nothing reads the keys, which lay with them.
@@ -63,10 +79,11 @@ void SpecializationCache::forget_flights_of_parent() {
     flights_since_ = forks();
 }
 
-// Ends the flight in any case.
+// In any case, nobody finds the flight any more.
 SpecializationCache::Entry SpecializationCache::make_and_store(Symbols symbols, const Make& make) {
     const auto start = std::chrono::steady_clock::now();
     Blank made;
+    Entry latest;
     bool complete = false;
     const auto land = [&] {
         const auto spent = std::chrono::steady_clock::now() - start;
@@ -80,8 +97,8 @@ SpecializationCache::Entry SpecializationCache::make_and_store(Symbols symbols, 
         }
     };
     try {
-        made = blank();
-        make(*made);
+        made = blank(latest);
+        make(*made, latest.get());
         complete = true;
     } catch (...) {
         land();
@@ -91,26 +108,31 @@ SpecializationCache::Entry SpecializationCache::make_and_store(Symbols symbols, 
     return made;
 }
 
-// Memory to make one in: that of the oldest where it would go anyway, if no run uses it.
-SpecializationCache::Blank SpecializationCache::blank() {
+SpecializationCache::Blank SpecializationCache::blank(Entry& latest) {
+    Blank made;
     {
         const std::lock_guard lock(mutex_);
-        if (spare_) return std::move(spare_);
-        if (!recent_first_.empty()) {
-            Entry& oldest = recent_first_.back();
-            const bool full = entries_.size() >= limits_.entries ||
-                              metrics_.bytes + oldest->held_bytes() > limits_.bytes;
-            if (full && oldest.use_count() == 1) {
-                // Only the list has it, and nobody gets it without the lock. To count up and down
-                // again is what makes visible here whatever those did who had it before.
-                Entry(oldest).reset();
-                Blank freed = std::const_pointer_cast<Specialization>(oldest);
-                drop_oldest();
-                return freed;
-            }
-        }
+        made = recycled();
+        if (!recent_first_.empty()) latest = recent_first_.front();
     }
-    return std::make_shared<Specialization>();
+    return made != nullptr ? std::move(made) : std::make_shared<Specialization>();
+}
+
+// Memory to make one in: that of the oldest where it would go anyway, if no run uses it. Null if
+// there is none.
+SpecializationCache::Blank SpecializationCache::recycled() {
+    if (spare_) return std::move(spare_);
+    if (recent_first_.empty()) return nullptr;
+    Entry& oldest = recent_first_.back();
+    const bool full = entries_.size() >= limits_.entries ||
+                      metrics_.bytes + oldest->held_bytes() > limits_.bytes;
+    if (!full || oldest.use_count() != 1) return nullptr;
+    // Only the list has it, and nobody gets it without the lock. To count up and down again is what
+    // makes visible here whatever those did who had it before.
+    Entry(oldest).reset();
+    Blank freed = std::const_pointer_cast<Specialization>(oldest);
+    drop_oldest();
+    return freed;
 }
 
 // If memory runs out, nothing has changed.

@@ -11,11 +11,13 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <future>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -43,7 +45,9 @@ class SpecializationCache {
    public:
     using Symbols = std::span<const std::int64_t>;
     using Entry = std::shared_ptr<const Specialization>;
-    using Make = std::function<void(Specialization&)>;  // fills it in, see specialize_into()
+    // Fills it in, see specialize_into(), perhaps like the one that was asked for last: it may be
+    // null.
+    using Make = std::function<void(Specialization&, const Specialization*)>;
 
     explicit SpecializationCache(CacheLimits limits) : limits_(limits) {}
 
@@ -69,8 +73,23 @@ class SpecializationCache {
 
     using Blank = std::shared_ptr<Specialization>;
 
+    // One that a thread makes. Others who want it wait; there are hardly ever any, so the first of
+    // them makes what they wait for. Lies with the maker: others reach it as long as it is in
+    // `flights_`, and with the lock.
+    class Flight {
+       public:
+        std::shared_future<Entry> landing();
+        void land(const Entry& made);
+        void fail(std::exception_ptr why);
+
+       private:
+        std::optional<std::promise<Entry>> promise_;
+        std::shared_future<Entry> landing_;
+    };
+
     Entry find_locked(Symbols symbols);
-    Blank blank();
+    Blank blank(Entry& latest);
+    Blank recycled();
     void drop_oldest();
     Entry make_and_store(Symbols symbols, const Make& make);
     void store(Entry entry);
@@ -81,7 +100,7 @@ class SpecializationCache {
     mutable ForkSafeMutex mutex_;
     std::list<Entry> recent_first_;
     Map<std::list<Entry>::iterator> entries_;  // keys lie in the entries
-    Map<std::shared_future<Entry>> flights_;   // being made; keys lie with the thread that makes it
+    Map<Flight*> flights_;  // keys, too, lie with the maker
     std::uint64_t flights_since_ = forks();
     Blank spare_;  // of one that could not be made
     CacheMetrics metrics_;
