@@ -152,6 +152,10 @@ CONTROL: list[tuple[Callable[..., Any], str, str]] = [
      "another structure than the initial state", "containers it came in"),
     (lambda x, m, i: ash.while_loop(lambda v: v > 0, lambda v: v * 1.5, i),
      "state 0 of while_loop is i64[] but continues as f32[]", ".astype(ash.i64)"),
+    (lambda x, m, i: ash.cond(x.shape[0] > 1, lambda: x, lambda: -x),
+     "cannot use '1 < n' as a tensor: it says something of sizes", "ash.asarray(x.shape[0]) > 1"),
+    (lambda x, m, i: ash.while_loop(lambda v: v.shape[0] > 1, lambda v: v[1:], x),
+     "as a tensor: it says something of sizes", "ash.asarray(x.shape[0]) > 1"),
     (lambda x, m, i: ash.scan(lambda s, v: s + v, i, m), "must give two things", "(state, y)"),
     (lambda x, m, i: ash.scan(lambda s, v: (s, v), i), "scan over nothing", "or a length"),
 ]  # fmt: skip

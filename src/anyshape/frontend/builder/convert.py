@@ -22,7 +22,7 @@ from anyshape.frontend.builder.arrays import as_array, is_array
 from anyshape.frontend.builder.tracer import Tracer, active, is_tensor
 from anyshape.ir.promote import promote, promote_scalar
 from anyshape.ir.types import Array, DType, bool_, dtype_of, f16, f32, i64, u64, wide_of
-from anyshape.sym import Dim
+from anyshape.sym import Dim, Predicate
 
 if TYPE_CHECKING:
     from anyshape.frontend.builder.tensor import Tensor
@@ -53,6 +53,11 @@ def classify(operand: ArrayLike) -> Strong | Weak:
         return cast(Scalar, operand.item())
     if is_array(operand):
         return as_array(operand)
+    if isinstance(operand, Predicate):
+        raise active().refuse(
+            f"cannot use '{operand}' as a tensor: it says something of sizes",
+            "compare tensors: ash.asarray(x.shape[0]) > 1",
+        )
     raise active().refuse(
         f"cannot use a {type(operand).__name__} as a tensor",
         "pass a tensor, a number, or np.asarray(...) of it",

@@ -14,7 +14,9 @@ import dataclasses
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any, cast, get_args
+
+from anyshape.sym import Predicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,12 @@ def container_kind(tree: object) -> type | None:
     """The class of a container, or None for a leaf."""
     kind = type(tree)
     plain = kind in (dict, list, tuple, type(None))
-    return kind if plain or is_named_tuple(kind) or dataclasses.is_dataclass(kind) else None
+    return kind if plain or is_named_tuple(kind) or _is_record(kind) else None
+
+
+def _is_record(kind: type) -> bool:
+    """A dataclass of the user's; what is said of sizes is one value."""
+    return dataclasses.is_dataclass(kind) and kind not in get_args(Predicate)
 
 
 def _items(tree: object) -> tuple[tuple[Hashable, ...], list[object]]:
