@@ -29,6 +29,7 @@ THREADS = 2
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 LAYERS, WIDTH, TOKENS = 12, 384, 128
 KEYS = (128, 1024, 4096)
+PROCESSES = 5  # each has its memory elsewhere; the one with the median ratio is shown
 SELECTION_LIMIT, SCAN_LIMIT, RECURRENT_LIMIT = 0.9, 1.0, 0.9
 EXIT_LIMIT, SPECULATIVE_LIMIT, CACHE_LIMIT = 1.05, 0.6, 1.0
 
@@ -97,7 +98,8 @@ def early_exits(session: Session, title: str) -> None:
 def caches(session: Session, title: str) -> None:
     rows: list[Row] = []
     for keys in KEYS:
-        spent = in_fresh_process(cache_seconds, keys)
+        runs = [in_fresh_process(cache_seconds, keys) for _ in range(PROCESSES)]
+        spent = sorted(runs, key=lambda spent: spent[0] / spent[-1])[PROCESSES // 2]
         ratio = spent[0] / spent[-1]
         cells = tuple(map(microseconds, spent))
         met = at_most(ratio, CACHE_LIMIT)
