@@ -1,5 +1,6 @@
 """Convolutions with fewer multiplications: right at every size, for every number, and how exact."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,13 @@ from tests.unit.families.winograd_models import CONSTANTS, Pads, expected, model
 import anyshape as ash
 from anyshape.codegen.llvm.target import LlvmTarget
 from anyshape.execute import compile_graph
+from anyshape.loop import Kernel, Multiply
+from anyshape.loop.ir import Ahead
 from anyshape.loop.parser import parse_kernel
 from anyshape.loop.verify import verify_kernel
+from anyshape.lower.packing import pack
 from anyshape.lower.winograd import weights_at_points
+from anyshape.sym import Dim
 
 SAME: Pads = ((1, 1), (1, 1))
 PADS: tuple[Pads, ...] = (SAME, ((0, 0), (0, 0)), ((2, 2), (2, 2)), ((0, 2), (1, 0)))
@@ -160,6 +165,51 @@ def test_errors_stay_within_four_times_the_direct_form(
     assert squared <= BOUND**2 * direct_squared
     assert most <= BOUND * direct_most
     assert direct_squared > 0
+
+
+# --- what is fetched ahead ------------------------------------------------------------------------
+
+
+def products_of(kernel: Kernel) -> list[Multiply]:
+    """In all loops."""
+
+    def inside(statements: Iterable[Any]) -> Iterator[Multiply]:
+        for statement in statements:
+            if isinstance(statement, Multiply):
+                yield statement
+            yield from inside(getattr(statement, "body", ()))
+
+    return list(inside(kernel.body))
+
+
+@every_target
+@every_tile
+@pytest.mark.parametrize("channels", [(33, 37), (140, 64)], ids=str)
+def test_far_weights_of_the_next_point_are_fetched(
+    target: LlvmTarget, tile: int, channels: tuple[int, int]
+) -> None:
+    """They are where this point's are, past all panels of the point; near ones are not fetched."""
+    function = model(tile, *channels)
+    far = lowered(function, CONSTANTS, target, far_weights=True)
+    (product,) = products_of(far.others[0].kernel)
+    assert product.ahead is not None
+    of_a_point = pack(operands(tile, *channels, (1, 3, 3), SAME)[2][:1], far.packed[2]).size
+    assert product.ahead == Ahead(Dim.of(of_a_point), Dim.of(0), Dim.of(1))
+    assert verify_kernel(far.others[0].kernel) == []
+    (near,) = products_of(lowered(function, CONSTANTS, target).others[0].kernel)
+    assert near.ahead is None
+
+
+@every_target
+@every_tile
+def test_values_of_far_weights(target: LlvmTarget, tile: int) -> None:
+    """What would be fetched behind the last point is not there."""
+    for size in ((1, 1, 1), (2, 3, 5), (1, 35, 53)):
+        arrays = operands(tile, 33, 37, size, SAME)
+        for at_end in (True, False):
+            how = {"target": target, "at_end": at_end, "far_weights": True}
+            result = found(tile, arrays, size, SAME, **how)
+            np.testing.assert_allclose(result, expected(arrays, SAME), rtol=0, atol=3e-5)
 
 
 # --- which form -----------------------------------------------------------------------------------

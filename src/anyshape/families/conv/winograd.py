@@ -192,7 +192,8 @@ class _Code:
         )
         sizes = Dim.of(COUNT), plan.columns, depth
         at = (Dim.of(POINT),)
-        return Multiply(plan.products, lhs, rhs, *sizes, padded=True, added=added, at=at)
+        given = plan.products, lhs, rhs, *sizes
+        return Multiply(*given, padded=True, added=added, ahead=plan.ahead, at=at)
 
     # --- results ------------------------------------------------------------------------------
 

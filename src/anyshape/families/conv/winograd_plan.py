@@ -19,6 +19,7 @@ from anyshape.families.dot.plan import scratch, task_parts
 from anyshape.ir.node import Region
 from anyshape.ir.types import TensorType, f32
 from anyshape.loop import Bind, Buffer, Number
+from anyshape.loop.ir import Ahead
 from anyshape.loop.printer import row_major
 from anyshape.lower.effort import Effort, region_effort
 from anyshape.lower.packing import Packing
@@ -186,6 +187,15 @@ class WinogradPlan:
         """Of this panel; the last one may be narrower."""
         return Dim.of(self.width) if self.direct.whole_panels else Dim.of(WIDTH)
 
+    @property
+    def ahead(self) -> Ahead | None:
+        """What is multiplied at the next point, if weights come from beyond the second level: it
+        lies behind all other panels of this point, where no CPU looks by itself."""
+        if not self.tiling.far_weights:
+            return None
+        distance = self.direct.panels * self.channels * self.width
+        return Ahead(distance, Dim.of(0), Dim.of(1))
+
     # --- memory -------------------------------------------------------------------------------
 
     def input_buffer(self, x: Buffer) -> Buffer:
@@ -252,5 +262,5 @@ def direct_effort(form: ConvMatch, region: Region) -> Effort:
 OPERATIONS = 2
 """For each element that a transform makes along an axis, with what is loaded and stored."""
 
-OPERATIONS_OF_FAR_BYTE = 11
+OPERATIONS_OF_FAR_BYTE = 4
 """In whose time a byte of weights comes from memory, while products of few tiles wait for it."""
