@@ -29,7 +29,7 @@ from anyshape.families.row.space import objection_to_rows, space_of
 from anyshape.ir.node import Node, Region, Value
 from anyshape.ir.opdef import PARAM, Trait, param_index
 from anyshape.ir.rewrite import Refusal
-from anyshape.ops.known import BROADCAST
+from anyshape.ops.known import BROADCAST, SLICE
 from anyshape.passes.fuse_groups import MOST_OPS, MOST_REDUCTIONS
 
 KEPT: Final = 8
@@ -127,14 +127,16 @@ def _objection_to_loops(maker: Body, reader: Body, both: Body) -> Refusal | None
     others = [n for n in (*maker.loops, *reader.loops) if space_of(n) is None]
     if others:
         return Refusal(f"{others[0].op.name} stores nothing but its result")
-    strange = [n for n in maker.nodes if not _is_plain(n)]
+    many = bool(both.loops)
+    strange = [n for n in maker.nodes if not _is_plain(n) and (many or n.op is not SLICE)]
     if strange:
         return Refusal(f"{strange[0].op.name} is better read where it was stored")
     return objection_to_rows(both) if both.loops else None
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether an op of the maker may be computed in several loops."""
+    """Whether an op of the maker may be computed in several loops. A slice may in one alone: its
+    rows are not side by side."""
     plain = node.op.has(Trait.ELEMENTWISE) or node.op is BROADCAST or not node.operands
     return plain or space_of(node) is not None
 

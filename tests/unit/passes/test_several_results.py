@@ -71,6 +71,13 @@ def read_again_later(x: ROWS, a: ROWS, w: WEIGHT):
     return ash.transpose(y), h * 2.0
 
 
+@ash.jit
+def parts_of_rows(gates: ash.f32["n", 12], c: ash.f32["n", 4]):
+    """As in a step of an LSTM."""
+    h = ash.sigmoid(gates[:, 4:8]) * c + gates[:, :4]
+    return ash.tanh(h) * gates[:, 8:], h
+
+
 TAKEN: list[tuple[Any, list[list[str]]]] = [
     (residual_and_norm, [["add", "layer_norm"]]),
     (residual_and_norm_by_hand, [["add", "mul", "mean", "add", "rsqrt", "mul", "mul"]]),
@@ -78,6 +85,7 @@ TAKEN: list[tuple[Any, list[list[str]]]] = [
     (rows_and_a_map, [["softmax", "mul"]]),
     (rows_of_rows, [["softmax", "max", "sub"]]),
     (product_and_activation, [["dot", "add", "gelu"]]),
+    (parts_of_rows, [["slice", "sigmoid", "mul", "slice", "add", "tanh", "slice", "mul"]]),
     (read_again_later, [["add", "rms_norm"], ["transpose"], ["mul"]]),
 ]
 
@@ -135,6 +143,12 @@ def gathered(table: ROWS, ids: ash.i64["k"], w: WEIGHT):
 
 
 @ash.jit
+def part_and_norm(x: ash.f32["n", 12], w: ash.f32[4]):
+    h = x[:, 4:8] * 2.0
+    return ash.rms_norm(h, w, axis=-1, eps=EPS), h
+
+
+@ash.jit
 def product_and_norm(x: ash.f32["n", 67], w: ash.f32[40]):
     h = x @ WEIGHTS
     return ash.rms_norm(h, w, axis=-1, eps=EPS), h
@@ -150,6 +164,7 @@ REFUSED: list[tuple[Any, str]] = [
     (read_transposed, "its reader's result has another shape"),
     (read_as_a_number, "its reader's result has another shape"),
     (gathered, "gather is better read where it was stored"),
+    (part_and_norm, "slice is better read where it was stored"),
     (product_and_norm, "its reader has loops, and a product takes none along"),
     (
         costly_in_many_loops,
