@@ -111,3 +111,33 @@ def test_a_kernel_that_is_not_all_is_one_size() -> None:
         ash.compile(Model(steps), (torch.randn(4, 6),), axes={"x": ("n", "m")})
     with pytest.raises(AnyshapeError, match="axis 'm'"):
         ash.compile(Model(pool), (torch.randn(4, 6),), axes={"x": ("n", "m")})
+
+
+# --- inverse transforms of as many samples as there were ------------------------------------------
+
+WINDOW = torch.hann_window(16)
+LENGTHS: dict[str, Function] = {
+    "the same": lambda x: x.shape[1],
+    "fewer": lambda x: x.shape[1] - 7,
+    "more than there are": lambda x: x.shape[1] + 40,
+}
+
+
+def there_and_back(x: Any, length: Function, *, of_tensor: bool) -> Any:
+    frames = torch.stft(x, 16, 5, window=WINDOW, center=True, return_complex=True)
+    given = {"hop_length": 5, "window": WINDOW, "length": length(x)}
+    return frames.istft(16, **given) if of_tensor else torch.istft(frames, n_fft=16, **given)
+
+
+@pytest.mark.filterwarnings("ignore:The length of signal is shorter:UserWarning")
+@pytest.mark.parametrize("of_tensor", [False, True])
+@pytest.mark.parametrize("name", LENGTHS)
+def test_istft_of_a_length(name: str, of_tensor: bool) -> None:
+    def function(x: Any) -> Any:
+        return there_and_back(x, LENGTHS[name], of_tensor=of_tensor)
+
+    axes = {"x": ("n", "m")}
+    compiled = ash.compile(Model(function), (torch.randn(2, 40),), axes=axes, strict=True)
+    for sizes in ((2, 40), (1, 16), (3, 33), (1, 101)):
+        x = torch.randn(sizes)
+        torch.testing.assert_close(compiled(x), function(x), rtol=1e-4, atol=1e-5)

@@ -187,6 +187,30 @@ def _corner(offset: Any) -> tuple[Any, Any]:
     return own.sym_max(-offset, 0), own.sym_max(offset, 0)
 
 
+# --- signals --------------------------------------------------------------------------------------
+
+
+def _istft(
+    x: Any,
+    n_fft: Any,
+    hop_length: Any = None,
+    win_length: Any = None,
+    window: Any = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: Any = None,
+    length: Any = None,
+    return_complex: bool = False,
+) -> Any:
+    """All samples, of which it has as many as it is long, and zeros behind them."""
+    if return_complex or _has_size((n_fft, hop_length, win_length)):
+        return None
+    whole = own.istft(x, n_fft, hop_length, win_length, window, False, normalized, onesided)
+    first = n_fft // 2 if center else 0
+    missing = own.sym_max(first + length - whole.shape[-1], 0)
+    return layers.pad(whole, (0, missing))[..., first : first + length]
+
+
 # --- pooling over all that there is ---------------------------------------------------------------
 
 
@@ -253,6 +277,7 @@ _OF_TORCH: dict[str, Function] = {
     "blackman_window": _window(0.42, -0.5, 0.08),
     "triu_indices": _triangle(torch.triu),
     "tril_indices": _triangle(torch.tril),
+    "istft": _istft,
     **_DIAGONALS,
 }
 _OF_LAYERS: dict[str, Function] = {"one_hot": _one_hot} | {
@@ -262,7 +287,7 @@ _OF_LAYERS: dict[str, Function] = {"one_hot": _one_hot} | {
 }
 _OWNERS: tuple[tuple[Any, dict[str, Function]], ...] = (
     (own, _OF_TORCH),
-    (own.Tensor, {**_DIAGONALS, "__setitem__": _setitem}),
+    (own.Tensor, {**_DIAGONALS, "__setitem__": _setitem, "istft": _istft}),
     (own.linalg, {"diagonal": _of_matrices}),
     (layers, _OF_LAYERS),
 )
