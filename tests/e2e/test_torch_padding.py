@@ -112,3 +112,27 @@ def test_sizes_decide_whether_a_pad_cuts(mode: str, example: tuple[int, int]) ->
             torch.testing.assert_close(model(x, y), wanted, rtol=0, atol=0)
             compared += 1
     assert compared >= 4
+
+
+class ToTheSizeOf(torch.nn.Module):
+    """As U-Nets do whose halves were rounded up: what was doubled again may be longer, or not."""
+
+    def __init__(self, mode: str) -> None:
+        super().__init__()
+        self.mode = mode
+
+    def forward(self, x: Any, y: Any) -> Any:
+        down, right = (a - b for a, b in zip(x.shape[-2:], y.shape[-2:], strict=True))
+        widths = (right // 2, right - right // 2, 0, down)
+        return torch.nn.functional.pad(y, widths, self.mode) + x
+
+
+@pytest.mark.parametrize("mode", ["constant", "replicate"])
+def test_sizes_decide_whether_a_width_cuts(mode: str) -> None:
+    layer, channels = ToTheSizeOf(mode), (2, 3)
+    axes = {"x": (None, None, "h", "w"), "y": (None, None, "a", "b")}
+    example = torch.randn(*channels, 5, 7), torch.randn(*channels, 6, 9)
+    model = ash.compile(layer, example, axes=axes, strict=True)
+    for h, w, a, b in ((5, 7, 6, 9), (6, 9, 5, 7), (4, 4, 4, 4), (1, 9, 7, 2), (8, 1, 1, 6)):
+        x, y = torch.randn(*channels, h, w), torch.randn(*channels, a, b)
+        assert torch.equal(model(x, y), layer(x, y))
