@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as typed_sympy  # pyright: ignore[reportMissingTypeStubs]  torch brings it
 import torch
+from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.utils import _pytree as pytree
 
 from anyshape.base.errors import TraceError
@@ -68,7 +69,7 @@ def _pairs(node: Any) -> Iterator[tuple[Any, Any, bool]]:
         if not is_written or not isinstance(written, torch.fx.Node):
             continue
         value = written.meta.get("val")
-        if isinstance(value, torch.Tensor) and value.layout is torch.strided:
+        if _has_strides(value):
             yield value, value, True
             others = {name: each for name, each in given.items() if name != argument.name}
             leaves = (
@@ -79,8 +80,14 @@ def _pairs(node: Any) -> Iterator[tuple[Any, Any, bool]]:
             yield from ((value, each, not whole) for each in read if _share(value, each))
 
 
+def _has_strides(value: Any) -> bool:
+    """Whether it is a tensor in memory that can be asked for: what `vmap` goes over is none."""
+    is_dense = isinstance(value, torch.Tensor) and value.layout is torch.strided
+    return is_dense and not is_functorch_wrapped_tensor(value)
+
+
 def _share(value: Any, other: Any) -> bool:
-    if not isinstance(other, torch.Tensor) or other.layout is not torch.strided:
+    if not _has_strides(other):
         return False
     return _memory(value) == _memory(other) and value.dtype == other.dtype
 
