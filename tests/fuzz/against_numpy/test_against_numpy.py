@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from tests.fuzz.against_numpy.check import Failure, Tally, Variant, check, random_program
 from tests.fuzz.against_numpy.compare import Compared, difference
+from tests.fuzz.against_numpy.generator import Move, begin, grow, new_generator
 from tests.fuzz.against_numpy.inputs import LAYOUTS, arrays_of
 from tests.fuzz.against_numpy.meaning import MEANINGS
+from tests.fuzz.against_numpy.moves import MOVES
 from tests.fuzz.against_numpy.noise import Noisy, cast, compared, exact, rounded
 from tests.fuzz.against_numpy.program import Input, Instruction, Program
 from tests.fuzz.against_numpy.shrink import shrunk, snippet
@@ -123,6 +125,19 @@ def program_of(*instructions: Instruction, returns: str) -> Program:
 EXP = Instruction(("v0",), "exp", "ash.exp({0})", ("x0",))
 TANH = Instruction(("v1",), "tanh", "ash.tanh({0})", ("v0",))
 SUM = Instruction(("v2",), "sum", "ash.sum({0}, axis={axis})", ("v1",), (("axis", "1"),))
+
+
+def test_every_move_is_made() -> None:
+    """One whose meaning refuses all that it is asked would only be missed by who looks for it."""
+    for move in dict.fromkeys(MOVES):
+        assert any(_made_by(move, seed) for seed in range(30)), move
+
+
+def _made_by(move: Move, seed: int) -> list[Instruction]:
+    generator = new_generator(seed, bindings=2)
+    begin(generator)
+    grow(generator, [move], 1)
+    return generator.instructions
 
 
 def test_a_right_program_passes() -> None:

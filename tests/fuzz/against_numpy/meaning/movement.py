@@ -87,7 +87,7 @@ def _positions(size: int, sections: int | Sequence[int]) -> list[int]:
     return [size // sections * part for part in range(1, sections)]
 
 
-def pad(x: Operand, width: object, value: Operand = 0) -> Noisy:
+def pad(x: Operand, value: Operand = 0, *, width: object) -> Noisy:
     operand = strong(x)
     fill = as_dtype(value, operand.dtype)
     padded = np.pad(operand.value, width, constant_values=fill.value)
