@@ -66,7 +66,7 @@ def test_random_graphs_with_padded_axes(block: int) -> None:
     for seed in range(block * 40, block * 40 + 40):
         check_masks(500_000 + seed, tally)
     assert tally["padded"] > 40
-    assert tally["masks"] > 20
+    assert tally["masks"] > 10
 
 
 def test_random_graphs_with_buckets_run_natively() -> None:

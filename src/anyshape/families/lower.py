@@ -16,7 +16,7 @@ from anyshape.families.family import Job, Lowered, Passed
 from anyshape.ir.node import Node, Region
 from anyshape.ir.opdef import Trait
 from anyshape.ir.rewrite import Refusal
-from anyshape.ir.types import TensorType
+from anyshape.ir.types import Shape, TensorType, Type
 from anyshape.lower.effort import Variant, region_effort
 from anyshape.lower.named_results import without_names
 from anyshape.lower.own_sizes import in_own_sizes
@@ -78,15 +78,23 @@ def _by_family(job: Job) -> Lowered:
 
 
 def panels_are_whole(lowered: Lowered, region: Region) -> bool:
-    """Whether constants in panels have the elements that bounds are proven for, in all variants."""
+    """Whether constants in panels have the elements that bounds are proven for, in all variants. A
+    region may be lowered by itself, with sizes of constants that are not known."""
     kernels = lowered.kernel, *(variant.kernel for variant in lowered.others)
     for index, packing in lowered.packed.items():
-        constant = region.params[index]
-        assert isinstance(constant, TensorType)
-        stored = math.prod(packing.shape(tuple(map(int, constant.shape))))
+        sizes = [dim.constant for dim in _shape(region.params[index])]
+        known = tuple(size for size in sizes if size is not None)
+        if len(known) < len(sizes):
+            continue
+        stored = math.prod(packing.shape(known))
         if any(int(product(kernel.buffers[index].shape)) > stored for kernel in kernels):
             return False
     return True
+
+
+def _shape(type_: Type) -> Shape:
+    assert isinstance(type_, TensorType)
+    return type_.shape
 
 
 def _staged(job: Job, staged: Node) -> Lowered:
